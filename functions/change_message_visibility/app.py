@@ -1,0 +1,16 @@
+"""PATCH /v1/queue/{id}/messages: hold a message longer, or give it back."""
+
+from tenancy import leases
+from tenancy.endpoint import Request, endpoint
+from tenancy.leases import Extended
+from tenancy.models import Input, ReceiptHandle, Visibility
+
+
+class Change(Input):
+    receipt_handle: ReceiptHandle
+    visibility: Visibility
+
+
+@endpoint(body=Change)
+def handler(request: Request[Change]) -> Extended:
+    return leases.change_visibility(request.queue, request.input.receipt_handle, request.input.visibility)

@@ -1,0 +1,14 @@
+"""DELETE /v1/queue/{id}/messages: acknowledge a message."""
+
+from tenancy import leases
+from tenancy.endpoint import Request, endpoint
+from tenancy.models import Input, ReceiptHandle
+
+
+class Acknowledge(Input):
+    receipt_handle: ReceiptHandle
+
+
+@endpoint(query=Acknowledge, status=204)
+def handler(request: Request[Acknowledge]) -> None:
+    leases.acknowledge(request.queue, request.input.receipt_handle)

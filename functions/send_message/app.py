@@ -1,0 +1,10 @@
+"""POST /v1/queue/{id}/messages: put one message on a queue."""
+
+from tenancy import producer
+from tenancy.endpoint import Request, endpoint
+from tenancy.messages import NewMessage, SentMessage
+
+
+@endpoint(body=NewMessage, status=201)
+def handler(request: Request[NewMessage]) -> SentMessage:
+    return producer.send(request.queue, request.input)

@@ -1,0 +1,25 @@
+"""POST /v1/queue/{id}/messages/batch: put up to 100 messages on a queue."""
+
+from typing import Annotated, Any, TypedDict
+
+from pydantic import Field
+
+from tenancy import producer
+from tenancy.endpoint import Request, endpoint
+from tenancy.messages import SentMessage
+from tenancy.models import Input
+from tenancy.producer import Failed
+
+
+class NewMessages(Input):
+    # Each entry is checked on its own, so that one bad one fails alone.
+    messages: Annotated[list[Any], Field(min_length=1, max_length=100)]
+
+
+class SentMessages(TypedDict):
+    results: list[SentMessage | Failed]
+
+
+@endpoint(body=NewMessages, max_bytes=2 * 1024 * 1024)
+def handler(request: Request[NewMessages]) -> SentMessages:
+    return {"results": producer.send_batch(request.queue, request.input.messages, request.deadline)}

@@ -1,0 +1,90 @@
+"""The AWS clients and the template's names, built once per environment; and what it means when AWS fails."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import TYPE_CHECKING
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import ClientError, ConnectionError, HTTPClientError
+from botocore.parsers import ResponseParserError
+
+from tenancy.errors import NotFound, Unavailable
+
+if TYPE_CHECKING:
+    from mypy_boto3_sqs import SQSClient
+
+STAGE = os.environ["STAGE"]
+REGISTRY_TABLE = os.environ["REGISTRY_TABLE"]
+QUEUE_ARN_PREFIX = os.environ["QUEUE_ARN_PREFIX"]
+QUEUE_PRINCIPALS = os.environ["QUEUE_PRINCIPALS"].split(",")
+"""ARN patterns of the roles that a queue's policy admits; {user} stands for the queue's owner."""
+
+_CONNECT_SECONDS = 1
+_READ_SECONDS = 3
+_ATTEMPTS = 2
+CALL_SECONDS = 10
+"""The longest that one call can take, its second attempt and the pause before it included."""
+POLL_SECONDS = _CONNECT_SECONDS + _READ_SECONDS
+"""What a receive can take beyond the seconds that it waits: it is tried once."""
+
+_session = boto3.session.Session()
+
+
+def _config(read_seconds: int, attempts: int) -> Config:
+    return Config(
+        connect_timeout=_CONNECT_SECONDS,
+        read_timeout=read_seconds,
+        retries={"mode": "standard", "total_max_attempts": attempts},
+    )
+
+
+dynamodb = _session.client("dynamodb", config=_config(_READ_SECONDS, attempts=_ATTEMPTS))
+sqs = _session.client("sqs", config=_config(_READ_SECONDS, attempts=_ATTEMPTS))
+
+
+@cache
+def sqs_polling(wait: int) -> "SQSClient":
+    """The SQS client for a receive that waits so many seconds: tried once, since a repeated receive leases twice."""
+    return _session.client("sqs", config=_config(wait + _READ_SECONDS, attempts=1))
+
+
+def error_code(fault: ClientError) -> str:
+    """AWS's code for a fault, without the namespace that SQS's older protocol puts before it."""
+    return fault.response["Error"]["Code"].rpartition(".")[2]
+
+
+@contextmanager
+def reaching_aws() -> Iterator[None]:
+    """Turn a service that throttles, hangs or is down into Unavailable, a vanished queue into NotFound."""
+    try:
+        yield
+    except ClientError as fault:
+        if _is_passing(fault):
+            raise Unavailable("a service behind this API cannot take the request now") from fault
+        if error_code(fault) in ("QueueDoesNotExist", "NonExistentQueue"):
+            raise NotFound("no such queue") from fault
+        raise
+    except (ConnectionError, HTTPClientError, ResponseParserError) as fault:
+        raise Unavailable("a service behind this API did not answer in time") from fault
+
+
+def _is_passing(fault: ClientError) -> bool:
+    status = fault.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
+    return status >= 500 or error_code(fault) in _THROTTLED
+
+
+_THROTTLED = {
+    "KmsThrottled",
+    "LimitExceededException",
+    "ProvisionedThroughputExceededException",
+    "RequestLimitExceeded",
+    "RequestThrottled",
+    "ThrottledException",
+    "Throttling",
+    "ThrottlingException",
+    "TooManyRequestsException",
+    "TransactionInProgressException",
+}

@@ -1,0 +1,134 @@
+"""How an operation becomes a handler: who is calling, what they ask, what they get, and what is said when it fails."""
+
+import base64
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, cast
+
+from tenancy import auth
+from tenancy.auth import Tenant
+from tenancy.errors import InvalidInput, PayloadTooLarge, QueueError
+from tenancy.models import Input, Nothing, parse
+from tenancy.registry import Queue
+from tenancy.telemetry import count, flush, log_unhandled, note
+
+type Event = dict[str, Any]
+type Answer = dict[str, Any]
+type Handler = Callable[[Event, Any], Answer]
+
+_WITH_BODY = ("POST", "PATCH")
+_MAX_BODY = 6 * 1024 * 1024
+"""Bytes; Lambda takes no larger event."""
+_ANSWER_SECONDS = 1
+"""What is left of the function's time for the answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request[T: Input]:
+    """One call of an operation."""
+
+    tenant: Tenant
+    input: T
+    deadline: float
+    """When the work must be done, on the monotonic clock."""
+    _queue: Queue | None
+
+    @property
+    def queue(self) -> Queue:
+        """The queue that the path names, known to be the tenant's."""
+        assert self._queue is not None, "the route names no queue"
+        return self._queue
+
+
+def endpoint[T: Input](
+    *,
+    body: type[T] | None = None,
+    query: type[T] | None = None,
+    status: int = 200,
+    fresh: bool = False,
+    max_bytes: int = _MAX_BODY,
+) -> Callable[[Callable[[Request[T]], object]], Handler]:
+    """Make an operation the handler of its route.
+
+    `body` or `query` is the model of its input, `status` that of success (204 answers no body), `fresh` reads key and
+    queue anew instead of up to 5 s old, `max_bytes` bounds the request's body.
+    """
+
+    def decorate(operation: Callable[[Request[T]], object]) -> Handler:
+        def run(event: Event, context: Any) -> object:
+            deadline = time.monotonic() + context.get_remaining_time_in_millis() / 1000 - _ANSWER_SECONDS
+            tenant, queue = auth.authorize(event["headers"], event.get("pathParameters") or {}, fresh=fresh)
+            note(company=tenant.company, user=tenant.user, key_id=tenant.key_id)
+            asked = parse(query or Nothing, event.get("queryStringParameters") or {})
+            if query is None and event["requestContext"]["http"]["method"] in _WITH_BODY:
+                asked = parse(body or Nothing, _json_object(event, max_bytes))
+            # An operation that takes nothing is declared on Input itself, which Nothing is.
+            return operation(Request(tenant, cast(T, asked), deadline, queue))
+
+        return _handler(run, status)
+
+    return decorate
+
+
+def public(operation: Callable[[], object]) -> Handler:
+    """Make an operation that anybody may call the handler of its route."""
+    return _handler(lambda event, context: operation(), 200)
+
+
+def _handler(run: Callable[[Event, Any], object], status: int) -> Handler:
+    def handler(event: Event, context: Any) -> Answer:
+        request_id = event["requestContext"]["requestId"]
+        note(request_id=request_id)
+        try:
+            answer = _answer(status, run(event, context), request_id)
+        except QueueError as refusal:
+            note(code=refusal.code)
+            answer = _refuse(refusal, request_id)
+        except Exception as fault:
+            log_unhandled(fault)
+            answer = _refuse(QueueError("something went wrong on our side"), request_id)
+        note(status=answer["statusCode"])
+        count("Requests")
+        flush()
+        return answer
+
+    return handler
+
+
+def _json_object(event: Event, max_bytes: int) -> object:
+    """The request's body as it was sent, parsed; no body is an empty object."""
+    sent = event.get("body") or ""
+    raw = base64.b64decode(sent) if event.get("isBase64Encoded") else sent.encode("utf-8", "surrogatepass")
+    if len(raw) > max_bytes:
+        raise PayloadTooLarge(f"the request must be at most {max_bytes} bytes, not {len(raw)}")
+    if not raw.strip():
+        return {}
+    try:
+        return json.loads(raw.decode("utf-8", "surrogatepass"), parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
+        raise InvalidInput("the body must be a JSON object in UTF-8") from None
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _refuse(refusal: QueueError, request_id: str) -> Answer:
+    answer = _answer(refusal.status, None, request_id)
+    # In ASCII: a message may quote a field name with half a surrogate pair, which has no UTF-8.
+    answer["body"] = json.dumps(refusal.to_wire(request_id))
+    if refusal.retry_after:
+        answer["headers"]["Retry-After"] = str(refusal.retry_after)
+    if refusal.status == 401:
+        answer["headers"]["WWW-Authenticate"] = "Bearer"
+    return answer
+
+
+def _answer(status: int, body: object, request_id: str) -> Answer:
+    headers = {"X-Request-Id": request_id, "Cache-Control": "no-store"}
+    if status == 204:
+        return {"statusCode": status, "headers": headers}
+    headers["Content-Type"] = "application/json"
+    return {"statusCode": status, "headers": headers, "body": json.dumps(body, ensure_ascii=False)}

@@ -1,0 +1,162 @@
+"""Every error that a caller can meet. The wire shape of all of them is made here and nowhere else.
+
+QueueError                  500 internal_error
+├── InvalidInput            400 invalid_input
+│   ├── ReceiptInvalid      400 receipt_invalid
+│   └── ReceiptExpired      400 receipt_expired
+├── Unauthorized            401 unauthorized
+├── KeySubjectMismatch      403 key_subject_mismatch
+├── NotFound                404 not_found
+├── AlreadyExists           409 already_exists
+├── Conflict                409 conflict
+├── PurgeInProgress         409 purge_in_progress
+├── RequestInProgress       409 request_in_progress
+├── PayloadTooLarge         413 payload_too_large
+└── Unavailable             503 unavailable
+"""
+
+from typing import Any, NotRequired, TypedDict
+
+
+class EntryError(TypedDict):
+    """What is wrong with one entry of a batch."""
+
+    code: str
+    message: str
+
+
+class ErrorBody(EntryError):
+    """What is wrong with a request, and what to do about it."""
+
+    hint: NotRequired[str]
+    details: NotRequired[dict[str, Any]]
+    request_id: str
+
+
+class ErrorAnswer(TypedDict):
+    """The body of every refusal."""
+
+    error: ErrorBody
+
+
+class QueueError(Exception):
+    """Something that is our fault: the request may be right and is worth reporting."""
+
+    status = 500
+    code = "internal_error"
+    hint: str | None = "Try again; if it happens again, report the request_id."
+    retry_after: int | None = None
+
+    def __init__(self, message: str, *, hint: str | None = None, retry_after: int | None = None, **details: Any):
+        super().__init__(message)
+        self.hint = hint or self.hint
+        self.retry_after = retry_after or self.retry_after
+        self.details = details
+
+    def to_wire(self, request_id: str) -> ErrorAnswer:
+        """The answer's body; hint and details are left out when there is nothing to say."""
+        body = ErrorBody(code=self.code, message=str(self), request_id=request_id)
+        if self.hint:
+            body["hint"] = self.hint
+        if self.details:
+            body["details"] = self.details
+        return {"error": body}
+
+    def to_entry(self) -> EntryError:
+        """The error of one entry in a batch that is answered as a whole."""
+        return {"code": self.code, "message": str(self)}
+
+
+class InvalidInput(QueueError):
+    """A field is missing, unknown, of a wrong type or out of its range."""
+
+    status = 400
+    code = "invalid_input"
+    hint: str | None = None
+
+
+class ReceiptInvalid(InvalidInput):
+    """The receipt handle is not one that a receive of this queue gave."""
+
+    code = "receipt_invalid"
+    hint = "Pass the receipt_handle of a message received from this queue, unchanged."
+
+
+class ReceiptExpired(InvalidInput):
+    """The lease that the receipt handle stands for is over."""
+
+    code = "receipt_expired"
+    hint = "The message is on its way to another receive; receive it again, and extend the lease while you work on it."
+
+
+class Unauthorized(QueueError):
+    """The key is missing, malformed, unknown or revoked: one answer for all four."""
+
+    status = 401
+    code = "unauthorized"
+    hint = "Send a valid key in the header 'Authorization: Bearer nv_sk_live_…'."
+
+
+class KeySubjectMismatch(QueueError):
+    """A key that is sealed to one user named another."""
+
+    status = 403
+    code = "key_subject_mismatch"
+    hint = "Leave the user out of the path and of X-Naive-User-Id, or use a key that is not sealed."
+
+
+class NotFound(QueueError):
+    """It does not exist, or not for this caller: the answer never tells which."""
+
+    status = 404
+    code = "not_found"
+    hint = None
+
+
+class AlreadyExists(QueueError):
+    """The name is taken; details.id says by what."""
+
+    status = 409
+    code = "already_exists"
+    hint = "Use the one that details.id names, or choose another name."
+
+
+class Conflict(QueueError):
+    """The request is right, but not in this state; details.reason says which."""
+
+    status = 409
+    code = "conflict"
+    hint = None
+
+
+class PurgeInProgress(QueueError):
+    """The queue was purged less than a minute ago."""
+
+    status = 409
+    code = "purge_in_progress"
+    hint = "A queue can be purged once a minute; wait as long as Retry-After says."
+
+
+class RequestInProgress(QueueError):
+    """The same thing is being made by another request at this moment."""
+
+    status = 409
+    code = "request_in_progress"
+    hint = "Wait as long as Retry-After says, then look whether it is there."
+
+
+class PayloadTooLarge(QueueError):
+    """A message or a request is larger than the limit; nothing of it was stored."""
+
+    status = 413
+    code = "payload_too_large"
+    hint = "Store the data elsewhere and send a reference to it."
+
+
+class Unavailable(QueueError):
+    """A service that we depend on throttles, hangs or is down."""
+
+    status = 503
+    code = "unavailable"
+    hint = "Nothing is wrong with the request; repeat it after Retry-After seconds."
+    retry_after = 2

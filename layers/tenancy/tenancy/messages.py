@@ -1,0 +1,214 @@
+"""A message: what may be sent, how large it is, and how one that was received is shown."""
+
+import base64
+import json
+import re
+from typing import TYPE_CHECKING, Annotated, Any, NotRequired, TypedDict
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from tenancy.errors import InvalidInput, PayloadTooLarge
+from tenancy.models import Delay, Input
+from tenancy.names import timestamp
+from tenancy.registry import Queue
+
+if TYPE_CHECKING:
+    from mypy_boto3_sqs.type_defs import MessageTypeDef
+
+MAX_BYTES = 1024 * 1024
+"""Body and attributes of a message, and all messages of one SQS batch, as SQS counts them."""
+
+LARGE_BYTES = 100 * 1024
+"""Ten messages up to this size fit into one answer whatever their bytes are."""
+
+ANSWER_BYTES = 6 * 1024 * 1024 - 64 * 1024
+"""What Lambda lets a function answer, less the envelope. The body of an answer is in it as a string, so every quote and
+backslash of a message, escaped once in our JSON, is escaped once more."""
+
+WORST_BYTES = 4 * MAX_BYTES + 16 * 1024
+"""A message of the largest size, all quotes, with its handle and other fields, in an answer."""
+
+# What XML 1.0 leaves out, SQS refuses.
+_REFUSED = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_RESERVED = re.compile(r"(aws|amazon)\.|\.|.*\.$|.*\.\.", re.IGNORECASE)
+
+
+def _allowed_text(value: object) -> object:
+    """Refuse what SQS refuses, before a JSON or UTF-8 encoder gets to it."""
+    refused = _REFUSED.search(value) if isinstance(value, str) else None
+    if refused:
+        code_point = f"U+{ord(refused[0]):04X}"
+        raise InvalidInput(
+            f"the character {code_point} at index {refused.start()} cannot be sent",
+            hint="SQS takes tab, line feed, carriage return, U+0020 to U+D7FF, U+E000 to U+FFFD and U+10000 upwards;"
+            " send other data as base64.",
+            index=refused.start(),
+            code_point=code_point,
+        )
+    return value
+
+
+def _free_name(value: str) -> str:
+    if _RESERVED.match(value):
+        raise InvalidInput(
+            "an attribute's name must not start with AWS., Amazon. or a period, end with a period or have two in a row",
+            field="attributes",
+        )
+    return value
+
+
+Text = Annotated[str, Field(min_length=1), BeforeValidator(_allowed_text)]
+Token = Annotated[
+    str,
+    Field(min_length=1, max_length=128, pattern="^[!-~]+$", description="a string of 1 to 128 characters from ! to ~"),
+]
+AttributeName = Annotated[str, Field(max_length=256, pattern="^[A-Za-z0-9_.-]+$"), AfterValidator(_free_name)]
+
+
+class NewMessage(Input):
+    """A message to be sent."""
+
+    body: Annotated[Text, Field(description="a string of at least 1 byte")]
+    group_id: Token | None = None
+    dedup_id: Token | None = None
+    delay_seconds: Delay | None = None
+    attributes: (
+        Annotated[
+            dict[AttributeName, Text],
+            Field(max_length=10, description="at most 10 pairs: name (letters, digits, _ - .) and non-empty string"),
+        ]
+        | None
+    ) = None
+
+    def fit(self, queue: Queue) -> None:
+        """Refuse what is wrong for this queue. Raises InvalidInput, PayloadTooLarge."""
+        if queue.fifo:
+            self._fit_fifo(queue)
+        elif self.dedup_id is not None:
+            raise InvalidInput("dedup_id is for fifo queues; this one is standard", field="dedup_id")
+        if self.size > MAX_BYTES:
+            raise PayloadTooLarge(
+                f"body and attributes must be at most {MAX_BYTES} bytes together, not {self.size}", field="body"
+            )
+
+    def _fit_fifo(self, queue: Queue) -> None:
+        if self.group_id is None:
+            raise InvalidInput(
+                "group_id is required on a fifo queue: 1 to 128 characters from ! to ~", field="group_id"
+            )
+        if self.dedup_id is None and not queue.content_based_dedup:
+            raise InvalidInput(
+                "dedup_id is required on this fifo queue, since its content_based_dedup is off", field="dedup_id"
+            )
+        if self.delay_seconds:
+            raise InvalidInput(
+                f"delay_seconds must be 0 on a fifo queue, not {self.delay_seconds}: SQS delays fifo queues as a whole",
+                hint="Set delay_seconds of the queue.",
+                field="delay_seconds",
+            )
+
+    @property
+    def size(self) -> int:
+        """Bytes as SQS counts them: the body, and name, type and value of each attribute."""
+        attributes = (self.attributes or {}).items()
+        return len(self.body.encode()) + sum(len(n) + len("String") + len(v.encode()) for n, v in attributes)
+
+    def to_sqs(self, queue: Queue) -> dict[str, Any]:
+        """The arguments of SendMessage; an empty attribute map is left out, since it breaks SQS's checksum."""
+        arguments: dict[str, Any] = {"MessageBody": self.body}
+        if self.group_id is not None:
+            arguments["MessageGroupId"] = self.group_id
+        if self.dedup_id is not None:
+            arguments["MessageDeduplicationId"] = self.dedup_id
+        if not queue.fifo:
+            arguments["DelaySeconds"] = queue.delay_seconds if self.delay_seconds is None else self.delay_seconds
+        if self.attributes:
+            arguments["MessageAttributes"] = {
+                name: {"DataType": "String", "StringValue": value} for name, value in self.attributes.items()
+            }
+        return arguments
+
+
+class SentMessage(TypedDict):
+    """The answer to a send."""
+
+    message_id: str
+    sequence_number: NotRequired[str]
+
+
+class SeenMessage(TypedDict):
+    """A message as it lies in a queue."""
+
+    message_id: str
+    body: str
+    receive_count: int
+    sent_at: str
+    group_id: NotRequired[str]
+    dedup_id: NotRequired[str]
+    sequence_number: NotRequired[str]
+    attributes: NotRequired[dict[str, str]]
+
+
+class ReceivedMessage(SeenMessage):
+    """A message under a lease."""
+
+    receipt_handle: str
+    lease_expires_at: str
+
+
+RECEIVED_ATTRIBUTES: Any = [
+    "ApproximateReceiveCount",
+    "MessageDeduplicationId",
+    "MessageGroupId",
+    "SentTimestamp",
+    "SequenceNumber",
+]
+"""The system attributes to ask SQS for."""
+
+
+def seen(raw: "MessageTypeDef") -> SeenMessage:
+    """How a message from SQS is shown."""
+    system: Any = raw.get("Attributes", {})
+    message = SeenMessage(
+        message_id=raw["MessageId"],
+        body=raw["Body"],
+        receive_count=int(system["ApproximateReceiveCount"]),
+        sent_at=timestamp(int(system["SentTimestamp"]) / 1000),
+    )
+    if "MessageGroupId" in system:
+        message["group_id"] = system["MessageGroupId"]
+    if "MessageDeduplicationId" in system:
+        message["dedup_id"] = system["MessageDeduplicationId"]
+    if "SequenceNumber" in system:
+        message["sequence_number"] = system["SequenceNumber"]
+    if raw.get("MessageAttributes"):
+        message["attributes"] = {name: _shown(value) for name, value in raw["MessageAttributes"].items()}
+    return message
+
+
+def _shown(value: Any) -> str:
+    """An attribute as text; one that somebody sent natively may be binary."""
+    return value["StringValue"] if "StringValue" in value else base64.b64encode(value["BinaryValue"]).decode()
+
+
+def fitting[T: SeenMessage](messages: list[T]) -> list[T]:
+    """The first messages, as many as fit into one answer; one always does."""
+    if sum(map(_at_most_bytes, messages)) <= ANSWER_BYTES:
+        return messages
+    room = ANSWER_BYTES
+    for number, message in enumerate(messages):
+        room -= answered_bytes(message)
+        if room < 0:
+            return messages[:number]
+    return messages
+
+
+def answered_bytes(message: SeenMessage) -> int:
+    """What a message takes in an answer of a function, where its JSON is a string in JSON."""
+    return len(json.dumps(json.dumps(message, ensure_ascii=False), ensure_ascii=False).encode())
+
+
+def _at_most_bytes(message: SeenMessage) -> int:
+    """What a message can take, without looking at its characters: none takes more than four bytes, escaped or not."""
+    attributes = message.get("attributes", {}).items()
+    return 4 * (len(message["body"]) + sum(len(name) + len(value) for name, value in attributes)) + 4096

@@ -1,0 +1,132 @@
+"""What input models share: strict types, no unknown fields, and refusals that name the field and its allowed range."""
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+
+from tenancy.errors import InvalidInput
+from tenancy.names import NAME_PATTERN
+
+MAX_VISIBILITY = 43_200
+
+_WHOLE = re.compile(r"-?[0-9]{1,9}")
+
+
+class Input(BaseModel):
+    """The body or the query of a request. A null is the same as leaving the field out."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _leave_out_nulls(cls, data: object) -> object:
+        if not isinstance(data, dict):
+            return data
+        return {name: value for name, value in data.items() if value is not None or name not in cls.model_fields}
+
+
+class Nothing(Input):
+    """The input of an operation that takes none."""
+
+
+def _whole_number(value: object) -> object:
+    return int(value) if isinstance(value, str) and _WHOLE.fullmatch(value) else value
+
+
+FromText = BeforeValidator(_whole_number)
+"""For a whole number that arrives as text, in a query."""
+
+
+_NAME_RULE = "1 to 64 characters from A-Z a-z 0-9 _ -"
+
+CompanyName = Annotated[str, Field(pattern=NAME_PATTERN, description=_NAME_RULE)]
+
+
+def _without_suffix(value: object) -> object:
+    if isinstance(value, str) and value.endswith(".fifo"):
+        raise InvalidInput(
+            f"name must be {_NAME_RULE}",
+            hint='Leave .fifo off the name and say "type": "fifo".',
+            field="name",
+        )
+    return value
+
+
+QueueName = Annotated[
+    str,
+    Field(pattern=NAME_PATTERN, description=_NAME_RULE),
+    BeforeValidator(_without_suffix),
+]
+
+ReceiptHandle = Annotated[str, Field(description="the receipt_handle of a received message")]
+"""Its form is judged with the queue, so that whatever is wrong with one is the same refusal."""
+
+Cursor = Annotated[str, Field(max_length=500, description="the next_cursor of an earlier answer, unchanged")]
+
+Visibility = Annotated[int, Field(ge=0, le=MAX_VISIBILITY)]
+"""Seconds for which a received message is hidden from other receives."""
+
+Retention = Annotated[int, Field(ge=60, le=1_209_600)]
+"""Seconds for which an unacknowledged message is kept."""
+
+Delay = Annotated[int, Field(ge=0, le=900)]
+"""Seconds before a sent message can be received."""
+
+MaxReceiveCount = Annotated[int, Field(ge=1, le=1000)]
+"""Receives after which a message moves to the dead-letter queue."""
+
+
+def parse[T: Input](model: type[T], data: object) -> T:
+    """The typed input. Raises InvalidInput with every field that is wrong and what it may be."""
+    try:
+        return model.model_validate(data)
+    except ValidationError as fault:
+        errors = fault.errors(include_url=False, include_context=False)
+        fields = model.model_json_schema().get("properties", {})
+        message = "; ".join(_sentence(error, fields) for error in errors[:5])
+        details: dict[str, Any] = {}
+        if errors[0]["loc"] and errors[0]["loc"][0] in fields:
+            details["field"] = errors[0]["loc"][0]
+        # The fault holds the input, so it does not travel with the refusal.
+        raise InvalidInput(message, **details) from None
+
+
+def _sentence(error: Mapping[str, Any], fields: Mapping[str, Any]) -> str:
+    if not error["loc"]:
+        return "the body must be a JSON object"
+    name = error["loc"][0]
+    where = ".".join(str(part)[:80] for part in error["loc"] if part != "[key]")
+    if error["type"] == "extra_forbidden":
+        allowed = ", ".join(fields) or "there are none here"
+        return f"unknown field {where!r}; known: {allowed}"
+    expected = _expected(fields[name]) if len(error["loc"]) == 1 else error["msg"].lower()
+    if error["type"] == "missing":
+        return f"{where} is required: {expected}"
+    return f"{where} must be {expected}{_got(error['input'])}"
+
+
+def _got(value: object) -> str:
+    """The value as it was given, when it is short enough to say and cannot be somebody's data."""
+    if isinstance(value, bool | int | float) or (isinstance(value, str) and re.fullmatch(r"-?[0-9.]{1,20}", value)):
+        return f", not {str(value).lower() if isinstance(value, bool) else repr(value)}"
+    return ""
+
+
+def _expected(schema: Mapping[str, Any]) -> str:
+    """A field's rule in words, from its JSON schema."""
+    schema = next((option for option in schema.get("anyOf", []) if option.get("type") != "null"), schema)
+    if "enum" in schema:
+        return "one of " + ", ".join(map(str, schema["enum"]))
+    match schema.get("type"):
+        case "integer":
+            return f"a whole number from {schema['minimum']} to {schema['maximum']}"
+        case "boolean":
+            return "true or false"
+        case "array":
+            return f"a list of {schema.get('minItems', 0)} to {schema['maxItems']}"
+        case "object":
+            return f"an object of {schema['description']}"
+        case _:
+            return str(schema["description"])

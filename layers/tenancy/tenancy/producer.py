@@ -1,0 +1,131 @@
+"""Sending: one message, or many of which each succeeds or fails alone."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypedDict
+
+from tenancy import batches, registry
+from tenancy.aws import reaching_aws, sqs
+from tenancy.errors import EntryError, InvalidInput, QueueError, Unavailable
+from tenancy.messages import LARGE_BYTES, MAX_BYTES, NewMessage, SentMessage
+from tenancy.models import parse
+from tenancy.registry import Queue
+
+
+class Failed(TypedDict):
+    """Why one entry of a batch was not done."""
+
+    error: EntryError
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """A message as SendMessage takes it, with its size in bytes as SQS counts."""
+
+    arguments: dict[str, Any]
+    size: int
+
+    @property
+    def group(self) -> str | None:
+        return self.arguments.get("MessageGroupId")
+
+
+def send(queue: Queue, message: NewMessage) -> SentMessage:
+    """Put one message on the queue. Raises InvalidInput, PayloadTooLarge, NotFound."""
+    message.fit(queue)
+    _announce_large(queue, message.size)
+    with reaching_aws():
+        return _sent(sqs.send_message(QueueUrl=queue.url, **message.to_sqs(queue)))
+
+
+def send_batch(queue: Queue, entries: Sequence[object], deadline: float) -> list[SentMessage | Failed]:
+    """Put messages on the queue; each answer stands where its entry stood.
+
+    Raises Unavailable when SQS takes none of them.
+    """
+    results: dict[int, SentMessage | Failed] = {}
+    valid: dict[int, Outgoing] = {}
+    for index, entry in enumerate(entries):
+        try:
+            message = parse(NewMessage, entry)
+            message.fit(queue)
+            valid[index] = Outgoing(message.to_sqs(queue), message.size)
+        except QueueError as refusal:
+            results[index] = _failed(refusal)
+    results |= dict(zip(valid, put(queue, list(valid.values()), deadline), strict=True))
+    return [results[index] for index in range(len(entries))]
+
+
+def put(queue: Queue, messages: Sequence[Outgoing], deadline: float) -> list[SentMessage | Failed]:
+    """Put valid messages on the queue, on fifo each group in order up to its first failure.
+
+    Raises Unavailable when SQS takes none of them; what is not reached before the deadline is unavailable.
+    """
+    _announce_large(queue, max((message.size for message in messages), default=0))
+    results: list[SentMessage | Failed] = [_failed(Unavailable("not sent, since an earlier one failed"))] * len(
+        messages
+    )
+    blocked: set[str | None] = set()
+
+    def do(batch: Sequence[int]) -> None:
+        sendable = [index for index in batch if not (queue.fifo and messages[index].group in blocked)]
+        for index, result in _send(queue, messages, sendable) if sendable else []:
+            results[index] = result
+            if "error" in result:
+                blocked.add(messages[index].group)
+
+    batches.attempt(_batches(queue, messages), do, deadline)
+    return results
+
+
+def _announce_large(queue: Queue, size: int) -> None:
+    """A receive must know before it leases ten of them that they may outgrow its answer."""
+    if size > LARGE_BYTES and not queue.large:
+        registry.mark_large(queue)
+
+
+def _batches(queue: Queue, messages: Sequence[Outgoing]) -> Iterator[list[int]]:
+    """The messages' positions, in the fewest calls that SQS takes.
+
+    On fifo no two of a group share a call: SQS may fail the first and take the second, which would change their order.
+    """
+    waiting = list(range(len(messages)))
+    while waiting:
+        batch: list[int] = []
+        groups: set[str | None] = set()
+        size = 0
+        for index in waiting:
+            message = messages[index]
+            fits = len(batch) < batches.SIZE and size + message.size <= MAX_BYTES
+            if fits and not (queue.fifo and message.group in groups):
+                batch.append(index)
+                size += message.size
+            groups.add(message.group)
+        yield batch
+        waiting = [index for index in waiting if index not in batch]
+
+
+def _send(queue: Queue, messages: Sequence[Outgoing], batch: Sequence[int]) -> list[tuple[int, SentMessage | Failed]]:
+    entries: Any = [{"Id": str(index), **messages[index].arguments} for index in batch]
+    with reaching_aws():
+        answer = sqs.send_message_batch(QueueUrl=queue.url, Entries=entries)
+    sent = [(int(done["Id"]), _sent(done)) for done in answer.get("Successful", [])]
+    refused = [(int(failure["Id"]), _refused(failure["SenderFault"])) for failure in answer.get("Failed", [])]
+    return [*sent, *refused]
+
+
+def _sent(answer: Any) -> SentMessage:
+    sent = SentMessage(message_id=answer["MessageId"])
+    if "SequenceNumber" in answer:
+        sent["sequence_number"] = answer["SequenceNumber"]
+    return sent
+
+
+def _refused(by_rule: bool) -> Failed:
+    return _failed(
+        InvalidInput("SQS refuses this message") if by_rule else Unavailable("SQS did not take this message")
+    )
+
+
+def _failed(refusal: QueueError) -> Failed:
+    return {"error": refusal.to_entry()}

@@ -1,0 +1,169 @@
+"""The registry's table: reads and writes of plain items, and what a failed condition means."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from boto3.dynamodb.types import TypeDeserializer, TypeSerializer
+from botocore.exceptions import ClientError
+
+from tenancy.aws import REGISTRY_TABLE, dynamodb, error_code, reaching_aws
+from tenancy.errors import Unavailable
+
+type Item = dict[str, Any]
+type Key = tuple[str, str]
+"""Partition and sort key of an item."""
+type Write = Any
+"""One write of a transaction, as `put`, `change`, `remove` and `check` make it."""
+
+_serializer = TypeSerializer()
+_deserializer = TypeDeserializer()
+_READS = 3
+
+
+class ConditionFailed(Exception):
+    """A write's condition did not hold, so nothing was written."""
+
+
+def read(keys: Sequence[Key]) -> dict[Key, Item]:
+    """The items that exist, as they are at this moment; at most 100 keys."""
+    found: dict[Key, Item] = {}
+    wanted: Any = {REGISTRY_TABLE: {"Keys": [_key(key) for key in keys], "ConsistentRead": True}}
+    for _ in range(_READS):
+        with reaching_aws():
+            answer = dynamodb.batch_get_item(RequestItems=wanted)
+        for raw in answer["Responses"].get(REGISTRY_TABLE, []):
+            item = _plain(raw)
+            found[item["pk"], item["sk"]] = item
+        wanted = answer.get("UnprocessedKeys")
+        if not wanted:
+            return found
+    raise Unavailable("a service behind this API cannot take the request now")
+
+
+def query(pk: str, prefix: str, *, after: str, limit: int) -> list[Item]:
+    """Items of one partition whose sort key starts with `prefix` and comes after `prefix + after`, in order."""
+    with reaching_aws():
+        answer = dynamodb.query(
+            TableName=REGISTRY_TABLE,
+            ConsistentRead=True,
+            Limit=limit,
+            # "~" sorts behind every character that a name may have.
+            KeyConditionExpression="pk = :pk AND sk BETWEEN :first AND :last",
+            ExpressionAttributeValues=_values({"pk": pk, "first": f"{prefix}{after}\0", "last": f"{prefix}~"}),
+        )
+    return [_plain(raw) for raw in answer["Items"]]
+
+
+def update(key: Key, change: str, *, condition: str, values: Mapping[str, Any]) -> None:
+    """Change an item by an update expression. Raises ConditionFailed when the condition does not hold."""
+    try:
+        with reaching_aws():
+            dynamodb.update_item(
+                TableName=REGISTRY_TABLE,
+                Key=_key(key),
+                UpdateExpression=change,
+                ConditionExpression=condition,
+                **_expression(f"{change} {condition}", values),
+            )
+    except ClientError as fault:
+        if error_code(fault) == "ConditionalCheckFailedException":
+            raise ConditionFailed from fault
+        raise
+
+
+def delete(key: Key) -> None:
+    """Remove an item, whether or not it is there."""
+    with reaching_aws():
+        dynamodb.delete_item(TableName=REGISTRY_TABLE, Key=_key(key))
+
+
+def transact(writes: Sequence[Write]) -> None:
+    """Do all of the writes or none. Raises ConditionFailed when a condition does not hold."""
+    try:
+        with reaching_aws():
+            dynamodb.transact_write_items(TransactItems=writes)
+    except ClientError as fault:
+        if error_code(fault) != "TransactionCanceledException":
+            raise
+        reasons = {reason.get("Code") for reason in fault.response.get("CancellationReasons", [])}
+        if reasons <= {"None", "ConditionalCheckFailed"}:
+            raise ConditionFailed from fault
+        # The rest of the reasons are conflicts with another request, and throttling.
+        raise Unavailable("a service behind this API cannot take the request now") from fault
+
+
+def put(item: Item, *, condition: str = "attribute_not_exists(pk)", **values: Any) -> Write:
+    """A write for `transact`: store a whole item, a new one unless the condition says otherwise."""
+    raw = {name: _serializer.serialize(value) for name, value in item.items() if value is not None}
+    return {
+        "Put": {
+            "TableName": REGISTRY_TABLE,
+            "Item": raw,
+            "ConditionExpression": condition,
+            **_expression(condition, values),
+        }
+    }
+
+
+def change(key: Key, expression: str, *, condition: str, **values: Any) -> Write:
+    """A write for `transact`: an update expression."""
+    return {
+        "Update": {
+            "TableName": REGISTRY_TABLE,
+            "Key": _key(key),
+            "UpdateExpression": expression,
+            "ConditionExpression": condition,
+            **_expression(f"{expression} {condition}", values),
+        }
+    }
+
+
+def remove(key: Key, *, condition: str, **values: Any) -> Write:
+    """A write for `transact`: delete an item."""
+    return {
+        "Delete": {
+            "TableName": REGISTRY_TABLE,
+            "Key": _key(key),
+            "ConditionExpression": condition,
+            **_expression(condition, values),
+        }
+    }
+
+
+def check(key: Key, condition: str, **values: Any) -> Write:
+    """A condition for `transact` on an item that is not written."""
+    return {
+        "ConditionCheck": {
+            "TableName": REGISTRY_TABLE,
+            "Key": _key(key),
+            "ConditionExpression": condition,
+            **_expression(condition, values),
+        }
+    }
+
+
+def _expression(text: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The names (each word with a #) and values that an expression uses."""
+    names = {
+        word: word[1:] for word in text.replace("(", " ").replace(")", " ").replace(",", " ").split() if word[0] == "#"
+    }
+    parts: dict[str, Any] = {}
+    if names:
+        parts["ExpressionAttributeNames"] = names
+    if values:
+        parts["ExpressionAttributeValues"] = _values(values)
+    return parts
+
+
+def _values(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {f":{name}": _serializer.serialize(value) for name, value in values.items()}
+
+
+def _key(key: Key) -> dict[str, Any]:
+    return {"pk": {"S": key[0]}, "sk": {"S": key[1]}}
+
+
+def _plain(raw: Mapping[str, Any]) -> Item:
+    """An item with whole numbers for DynamoDB's decimals."""
+    item = {name: _deserializer.deserialize(value) for name, value in raw.items()}
+    return {name: int(value) if hasattr(value, "to_integral_value") else value for name, value in item.items()}
