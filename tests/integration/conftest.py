@@ -1,0 +1,205 @@
+"""The API in one process: requests go through the template's routes to the handlers, and from there to moto."""
+
+import importlib
+import itertools
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+import boto3
+import pytest
+from botocore.client import BaseClient
+from botocore.exceptions import ClientError
+from moto import mock_aws
+
+from tests.template import ROOT, match, resource
+
+_EVENT = json.loads((ROOT / "events/send_message.json").read_text())
+_numbers = itertools.count(1)
+
+
+@dataclass
+class Context:
+    """What Lambda tells a handler."""
+
+    seconds: float = 28
+
+    def get_remaining_time_in_millis(self) -> int:
+        return int(self.seconds * 1000)
+
+
+@dataclass
+class Answer:
+    """What a client gets."""
+
+    status: int
+    headers: dict[str, str]
+    text: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.text)
+
+    @property
+    def code(self) -> str:
+        """The error's code."""
+        code: str = self.json["error"]["code"]
+        return code
+
+
+@dataclass
+class Api:
+    """A client with a key."""
+
+    company: str
+    user: str
+    key: str
+    context: Context = field(default_factory=Context)
+
+    def __call__(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        raw: str | None = None,
+        headers: dict[str, str] | None = None,
+        **query: Any,
+    ) -> Answer:
+        split = urlsplit(path)
+        folder, route, parameters = match(method, split.path)
+        event = json.loads(json.dumps(_EVENT))
+        event |= {
+            "routeKey": route,
+            "rawPath": split.path,
+            "rawQueryString": urlencode(query),
+            "headers": {"authorization": f"Bearer {self.key}", **(headers or {})},
+            "body": raw if raw is not None else None if body is None else json.dumps(body),
+        }
+        event["requestContext"]["http"] |= {"method": method, "path": split.path}
+        event["requestContext"]["requestId"] = f"request-{next(_numbers)}"
+        event.pop("pathParameters")
+        if parameters:
+            event["pathParameters"] = parameters
+        if query:
+            event["queryStringParameters"] = {name: str(value) for name, value in query.items()}
+        answer = importlib.import_module(f"functions.{folder}.app").handler(event, self.context)
+        json.dumps(answer, ensure_ascii=False).encode()  # What Lambda does with it.
+        return Answer(answer["statusCode"], answer["headers"], answer.get("body", ""))
+
+    def queue(self, name: str = "jobs", **settings: Any) -> str:
+        """The id of a new queue."""
+        answer = self("POST", "/v1/queue", {"name": name, **settings})
+        assert answer.status == 201, answer.text
+        queue_id: str = answer.json["id"]
+        return queue_id
+
+    def send(self, queue: str, body: str = "work", **fields: Any) -> str:
+        """The id of a new message."""
+        answer = self("POST", f"/v1/queue/{queue}/messages", {"body": body, **fields})
+        assert answer.status == 201, answer.text
+        message_id: str = answer.json["message_id"]
+        return message_id
+
+    def leased(self, queue: str, number: int) -> list[str]:
+        """The receipt handles of so many new messages, all leased."""
+        for start in range(0, number, 100):
+            entries = [{"body": str(index)} for index in range(start, min(start + 100, number))]
+            assert self("POST", f"/v1/queue/{queue}/messages/batch", {"messages": entries}).status == 200
+        handles: list[str] = []
+        while len(handles) < number:
+            handles += [message["receipt_handle"] for message in self.receive(queue, max=10)]
+        return handles
+
+    def receive(self, queue: str, **query: Any) -> list[Any]:
+        """What one receive gives; it does not wait unless told to."""
+        answer = self("GET", f"/v1/queue/{queue}/messages", **{"wait": 0, **query})
+        assert answer.status == 200, answer.text
+        messages: list[Any] = answer.json["messages"]
+        return messages
+
+
+@pytest.fixture(autouse=True)
+def aws() -> Iterator[None]:
+    """A fresh account with the template's registry; nothing is remembered from the test before."""
+    with mock_aws():
+        registry = resource("Registry")
+        boto3.client("dynamodb").create_table(
+            TableName="registry",
+            BillingMode=registry["BillingMode"],
+            AttributeDefinitions=registry["AttributeDefinitions"],
+            KeySchema=registry["KeySchema"],
+            GlobalSecondaryIndexes=registry["GlobalSecondaryIndexes"],
+        )
+        yield
+    from tenancy import auth
+
+    auth._granted.clear()
+
+
+class Calls:
+    """Every AWS call that is made, and faults for some of them."""
+
+    def __init__(self) -> None:
+        self.made: list[tuple[str, dict[str, Any]]] = []
+        self._faults: dict[str, list[Any]] = {}
+
+    def fail(self, operation: str, *outcomes: Any) -> None:
+        """Give the next calls of an operation these outcomes: an error is raised, None goes through, else an answer."""
+        self._faults[operation] = list(outcomes)
+
+    def names(self) -> list[str]:
+        return [name for name, _ in self.made]
+
+    def arguments(self, operation: str) -> list[dict[str, Any]]:
+        return [arguments for name, arguments in self.made if name == operation]
+
+    def outcome(self, operation: str, arguments: dict[str, Any]) -> Any:
+        self.made.append((operation, arguments))
+        outcomes = self._faults.get(operation, [])
+        return outcomes.pop(0) if outcomes else None
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> Calls:
+    """A record of the AWS calls from here on."""
+    record = Calls()
+    real: Any = getattr(BaseClient, "_make_api_call")  # noqa: B009  # untyped, and every call goes through it
+
+    def recorded(self: BaseClient, operation: str, arguments: dict[str, Any]) -> Any:
+        outcome = record.outcome(operation, arguments)
+        if isinstance(outcome, Exception):
+            raise outcome
+        return real(self, operation, arguments) if outcome is None else outcome
+
+    monkeypatch.setattr(BaseClient, "_make_api_call", recorded)
+    return record
+
+
+def aws_fault(code: str, status: int = 400) -> ClientError:
+    """What AWS answers when it refuses."""
+    text = "arn:aws:sqs:us-east-1:123456789012:nv-secret https://sqs.us-east-1.amazonaws.com/123456789012/nv-secret"
+    response: Any = {"Error": {"Code": code, "Message": text}, "ResponseMetadata": {"HTTPStatusCode": status}}
+    return ClientError(response, "SomeOperation")
+
+
+@pytest.fixture
+def api(aws: None) -> Api:
+    """A client of a new company."""
+    return new_company("acme")
+
+
+@pytest.fixture
+def stranger(aws: None) -> Api:
+    """A client of another company."""
+    return new_company("other")
+
+
+def new_company(name: str) -> Api:
+    """A client of a new company, as bootstrap makes it."""
+    from functions.bootstrap.app import handler
+
+    made = handler({"company": name}, Context())
+    return Api(made["company_id"], made["user_id"], made["api_key"])
