@@ -1,0 +1,80 @@
+"""Write docs/cli.md, the reference of the command line, from what `--help` says.
+
+python clients/python/scripts/cli_reference.py > docs/cli.md
+python clients/python/scripts/cli_reference.py --check
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from typer.testing import CliRunner
+
+from naive.cli.app import app
+
+REFERENCE = Path(__file__).parents[3] / "docs" / "cli.md"
+
+INTRODUCTION = """\
+# Command line
+
+<!-- Generated from `naive --help` by `make docs`. -->
+
+`pip install 'naive-queue[cli]'` installs the command `naive`.
+
+**Output.** Data is on stdout, words are on stderr. On a terminal data is a table; piped, or with `--json`, it is the
+API's own JSON as the server gave it. `send --file` prints one answer of a batch call for each batch it sent, with the
+results in the order of the lines; `redrive` prints one answer with the numbers of all its rounds summed up; `watch`
+prints one answer a line. Commands whose call answers nothing (`ack` of one message, `delete`) print nothing.
+
+**Exit codes.** 0: done. 1: failed; stderr says what was wrong, what to do, and the code and request id to quote.
+2: wrong usage. 3: nothing was received.
+
+**Configuration.** A flag goes first, then the environment, then `~/.naive/config.json`, which `naive login` and
+`naive use` write and only its owner can read.
+
+| what | flag | environment | stored by |
+|---|---|---|---|
+| API key | none: it would be in the shell's history | `NAIVE_API_KEY` | `naive login` |
+| address of the API | `--base-url` | `NAIVE_BASE_URL` | `naive login` |
+| user to act for | `--user` | `NAIVE_ACTIVE_USER_ID` | `naive use` |
+
+**Queues** are named by their id or by their name. **Destructive commands** (`purge`, `delete`) ask on a terminal,
+unless `--yes` is given; where nobody can answer they do not ask.
+
+**Message bodies** are text, kept exactly: `send QUEUE -` takes stdin as UTF-8 without trimming or changing line ends,
+and `send QUEUE --file FILE` takes each line as a body, without its `\\n` or `\\r\\n`, skipping empty lines. An argument
+that starts with `-` goes after `--`: `naive queue send jobs -- -5`.
+"""
+
+
+def reference() -> str:
+    """The whole document."""
+    return "\n".join([INTRODUCTION, *(_section(words) for words in _commands(()))])
+
+
+def _commands(words: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """The command with these words, and those under it, as the help lists them."""
+    yield words
+    listed = re.search(r"^Commands:\n((?:  .*\n)+)", _help(words), flags=re.MULTILINE)
+    for name in re.findall(r"^  (\w+)", listed[1], flags=re.MULTILINE) if listed else ():
+        yield from _commands((*words, name))
+
+
+def _section(words: tuple[str, ...]) -> str:
+    name = " ".join(("naive", *words))
+    return f"## {name}\n\n```text\n{_help(words).rstrip()}\n```\n"
+
+
+def _help(words: tuple[str, ...]) -> str:
+    """What `--help` prints on a terminal of 80 columns, which is the width of the runner."""
+    return CliRunner().invoke(app, [*words, "--help"], prog_name="naive").stdout
+
+
+if __name__ == "__main__":
+    if "--check" not in sys.argv:
+        sys.stdout.write(reference())
+    elif REFERENCE.read_text(encoding="utf-8") != reference():
+        sys.exit(f"{REFERENCE} differs from --help: run `make docs`.")

@@ -1,0 +1,117 @@
+"""Client for durable work queues over HTTPS: `from naive import Naive`."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from naive.constants import VERSION as __version__
+
+if TYPE_CHECKING:
+    from naive.client import Naive, UserClient
+    from naive.errors import (
+        AlreadyExistsError,
+        ApiError,
+        BadRequestError,
+        ConfigurationError,
+        ConflictError,
+        ForbiddenError,
+        IdempotencyMismatchError,
+        InternalError,
+        InvalidInputError,
+        KeySubjectMismatchError,
+        NaiveError,
+        NoAnswerError,
+        NotFoundError,
+        PayloadTooLargeError,
+        PurgeInProgressError,
+        RateLimitedError,
+        ReceiptExpiredError,
+        ReceiptInvalidError,
+        RequestInProgressError,
+        ServerError,
+        UnauthorizedError,
+        UnavailableError,
+        UnexpectedAnswerError,
+        UnreachableError,
+    )
+    from naive.models import (
+        DeadLetter,
+        DeadLetters,
+        EntryError,
+        ExtendEntry,
+        Lease,
+        Message,
+        NewMessage,
+        Purging,
+        Queue,
+        QueueAttributes,
+        QueuePage,
+        Received,
+        Redriven,
+        RetryEntry,
+        SendResult,
+        SentBatch,
+        SentMessage,
+        Settled,
+        SettleResult,
+    )
+
+__all__ = [
+    "AlreadyExistsError",
+    "ApiError",
+    "BadRequestError",
+    "ConfigurationError",
+    "ConflictError",
+    "DeadLetter",
+    "DeadLetters",
+    "EntryError",
+    "ExtendEntry",
+    "ForbiddenError",
+    "IdempotencyMismatchError",
+    "InternalError",
+    "InvalidInputError",
+    "KeySubjectMismatchError",
+    "Lease",
+    "Message",
+    "Naive",
+    "NaiveError",
+    "NewMessage",
+    "NoAnswerError",
+    "NotFoundError",
+    "PayloadTooLargeError",
+    "PurgeInProgressError",
+    "Purging",
+    "Queue",
+    "QueueAttributes",
+    "QueuePage",
+    "RateLimitedError",
+    "ReceiptExpiredError",
+    "ReceiptInvalidError",
+    "Received",
+    "Redriven",
+    "RequestInProgressError",
+    "RetryEntry",
+    "SendResult",
+    "SentBatch",
+    "SentMessage",
+    "ServerError",
+    "SettleResult",
+    "Settled",
+    "UnauthorizedError",
+    "UnavailableError",
+    "UnexpectedAnswerError",
+    "UnreachableError",
+    "UserClient",
+    "__version__",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name when it is first used: the command line's help and completion need no HTTP client."""
+    if name in __all__:
+        for home in ("naive.errors", "naive.client", "naive.models"):
+            module = import_module(home)
+            if hasattr(module, name):
+                return getattr(module, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

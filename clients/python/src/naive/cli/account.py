@@ -1,0 +1,75 @@
+"""Who the command line is: `naive login` and `naive use`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from naive.cli import config, output
+from naive.cli.options import BaseUrl
+from naive.constants import ACTIVE_USER_VARIABLE, API_KEY_VARIABLE
+from naive.errors import NaiveError, UnauthorizedError
+
+
+def login(base_url: BaseUrl = None) -> None:
+    """Store an API key, read from a hidden prompt or from stdin.
+
+    The key is never an argument, so it stays out of the shell's history and of the process list. The address is
+    stored with it, and the active user is forgotten.
+
+    \b
+    Examples:
+      naive login --base-url https://api.example.com
+      naive login < key.txt
+    """
+    asked = output.is_terminal(sys.stdin)
+    key = typer.prompt("API key", hide_input=True, err=True) if asked else sys.stdin.read()
+    url = base_url or config.current_base_url() or (typer.prompt("Base URL", err=True) if asked else None)
+    config.store(api_key=_checked(key, url), base_url=url, active_user_id=None)
+    output.say(f"Stored in {config.path()}.")
+    _warn_if_set(API_KEY_VARIABLE)
+
+
+def use(
+    user_id: Annotated[str, typer.Argument(metavar="USER_ID", help="The user's id, or default.")],
+) -> None:
+    """Act for one user of the company from now on.
+
+    `default` or `me` goes back to the user that the key stands for.
+
+    \b
+    Examples:
+      naive use 6f1b7c1e-0b0a-4f5e-9d5c-2f6f3c1d7a10
+      naive use default
+    """
+    user = config.named_user(user_id)
+    config.store(active_user_id=user)
+    output.say(f"Acting for user {user}." if user else "Acting for the key's own user, or the company's default user.")
+    _warn_if_set(ACTIVE_USER_VARIABLE)
+
+
+def _checked(key: str, url: str | None) -> str:
+    """The key, tried once where an address is known; only a key that was refused is not stored."""
+    from naive.client import Naive  # here, so that help and completion do not wait for the HTTP client to load
+    from naive.connection import usable_key
+
+    usable = usable_key(key)
+    if url is None:
+        output.say("The key was not tried, since there is no base URL yet.")
+        return usable
+    try:
+        with Naive(usable, url) as client:
+            client.queue.list(limit=1)
+    except UnauthorizedError:
+        raise
+    except NaiveError as failure:
+        output.say(f"The key could not be tried: {failure.message}")
+    return usable
+
+
+def _warn_if_set(variable: str) -> None:
+    if os.environ.get(variable):
+        output.say(f"Note: {variable} is set in this shell and goes first.")

@@ -1,0 +1,77 @@
+"""How a command speaks: data on stdout, words on stderr."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, TextIO
+
+import typer
+
+from naive.errors import NaiveError
+
+if TYPE_CHECKING:
+    from naive.models import Answer
+
+# Controls other than the tab and the line end, which a terminal would obey.
+_CONTROLS = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\t\n"}
+
+
+def wants_json(as_json: bool) -> bool:
+    """Whether data is for a program: asked for, or going somewhere else than a terminal."""
+    return as_json or not is_terminal(sys.stdout)
+
+
+def is_terminal(stream: TextIO) -> bool:
+    """Whether a person is at the other end."""
+    return stream.isatty()
+
+
+def show(answer: Answer, as_json: bool) -> None:
+    """Print an answer: the API's own JSON for a program, a table for a person."""
+    if wants_json(as_json):
+        emit(answer.raw_json)
+        return
+    from naive.cli import tables  # here, since programs and help have no use for Rich
+
+    tables.draw(answer)
+
+
+def emit(document: bytes) -> None:
+    """Print one JSON document as it is."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(document + b"\n")
+    sys.stdout.buffer.flush()
+
+
+def say(words: str) -> None:
+    """Tell the person something that is not data."""
+    print(harmless(words), file=sys.stderr)
+
+
+def report(error: NaiveError) -> None:
+    """Tell what went wrong, what to do about it, and what to quote when asking for help."""
+    typer.secho("Error: ", err=True, nl=False, fg=typer.colors.RED)
+    say(error.message)
+    if error.hint:
+        say(f"Hint: {error.hint}")
+    if error.details:
+        say(f"Details: {json.dumps(error.details, ensure_ascii=False)}")
+    facts = [
+        error.code,
+        f"status {error.status}" if error.status else "",
+        f"request {error.request_id}" if error.request_id else "",
+        f"retry after {error.retry_after:g} s" if error.retry_after else "",
+    ]
+    say(f"({', '.join(filter(None, facts))})")
+
+
+def confirm(question: str, yes: bool) -> None:
+    """Ask before something is destroyed, where there is somebody to ask."""
+    if not yes and is_terminal(sys.stdin):
+        typer.confirm(question, abort=True, err=True)
+
+
+def harmless(text: str) -> str:
+    """Text that a terminal shows and does not obey."""
+    return text.translate(_CONTROLS)

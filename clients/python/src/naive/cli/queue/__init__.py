@@ -1,0 +1,23 @@
+"""`naive queue`: its commands, in the order in which the help shows them."""
+
+import typer
+
+from naive.cli.options import TAKES_HANDLES
+from naive.cli.queue import dead_letters, messages, queues, watching
+
+app = typer.Typer(help="Queues and their messages.", no_args_is_help=True, rich_markup_mode=None)
+
+app.command("create")(queues.create)
+app.command("list")(queues.list_queues)
+app.command("show")(queues.show)
+app.command("attributes")(queues.attributes)
+app.command("watch")(watching.watch)
+app.command("send")(messages.send)
+app.command("receive")(messages.receive)
+app.command("ack", context_settings=TAKES_HANDLES)(messages.ack)
+app.command("retry", context_settings=TAKES_HANDLES)(messages.retry)
+app.command("extend", context_settings=TAKES_HANDLES)(messages.extend)
+app.command("dlq")(dead_letters.dlq)
+app.command("redrive")(dead_letters.redrive)
+app.command("purge")(queues.purge)
+app.command("delete")(queues.delete)

@@ -1,0 +1,67 @@
+"""The client: where a program starts."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from types import TracebackType
+
+import httpx
+
+from naive import calls
+from naive.connection import Connection
+from naive.constants import API_KEY_VARIABLE, BASE_URL_VARIABLE
+from naive.errors import ConfigurationError
+from naive.queues import Queues
+
+
+class UserClient:
+    """Everything that one user of the company has."""
+
+    def __init__(self, connection: Connection, user_id: str | None) -> None:
+        self._connection = connection
+        self.queue = Queues(connection, calls.mount(user_id))
+
+
+class Naive(UserClient):
+    """A client for one API key; safe to share between threads.
+
+    It acts for the user that the key is sealed to, or else for the company's default user; `for_user` names
+    another.
+    """
+
+    def __init__(
+        self,
+        api_key: str | None = None,
+        base_url: str | None = None,
+        *,
+        transport: httpx.BaseTransport | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        key = api_key or _from_environment(API_KEY_VARIABLE, "API key")
+        url = base_url or _from_environment(BASE_URL_VARIABLE, "base URL")
+        super().__init__(Connection(key, url, transport, sleep), user_id=None)
+
+    def for_user(self, user_id: str) -> UserClient:
+        """The same client, acting for the user with this id."""
+        return UserClient(self._connection, user_id)
+
+    def close(self) -> None:
+        """Close the connections to the server."""
+        self._connection.close()
+
+    def __enter__(self) -> Naive:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _from_environment(variable: str, what: str) -> str:
+    value = os.environ.get(variable)
+    if not value:
+        raise ConfigurationError(f"There is no {what}.", hint=f"Pass one, or set {variable}.")
+    return value

@@ -1,0 +1,90 @@
+"""The way to the server: the one module that sends and waits."""
+
+from __future__ import annotations
+
+import logging
+import random
+from collections.abc import Callable
+from itertools import count
+
+import httpx
+
+from naive import answers
+from naive.calls import Call, Result
+from naive.constants import TIMEOUT_SECONDS, USER_AGENT
+from naive.errors import ConfigurationError, NaiveError, NoAnswerError, NotFoundError, UnreachableError
+from naive.retries import pause_before_retry
+
+log = logging.getLogger("naive")
+
+_UNREACHABLE_HINT = "Check the base URL and the network. A stack on this machine is started with `make local`."
+
+# With these no byte of the request was sent; any other transport fault leaves it open.
+_NEVER_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
+
+
+class Connection:
+    """Sends calls to one server with one key, and repeats what may be repeated."""
+
+    def __init__(
+        self, api_key: str, base_url: str, transport: httpx.BaseTransport | None, sleep: Callable[[float], None]
+    ) -> None:
+        self.base_url = usable_base_url(base_url)
+        headers = {"Authorization": f"Bearer {usable_key(api_key)}", "User-Agent": USER_AGENT}
+        self._http = httpx.Client(headers=headers, transport=transport)
+        self._sleep = sleep
+
+    def run(self, call: Call[Result]) -> Result:
+        """Send a call, again where that is safe, and read its answer."""
+        for attempt in count(1):
+            try:
+                return call.read(self._send(call))
+            except NaiveError as failure:
+                if call.done_when_absent and attempt > 1 and isinstance(failure, NotFoundError):
+                    return call.read(b"")
+                pause = pause_before_retry(call.repeatable, failure, attempt, random.random())
+                if pause is None:
+                    raise
+                log.debug("%s %s failed (%s), next try in %.2f s", call.method, call.path, failure.code, pause)
+            self._sleep(pause)
+        raise AssertionError("unreachable")
+
+    def close(self) -> None:
+        self._http.close()
+
+    def _send(self, call: Call[Result]) -> bytes:
+        try:
+            response = self._http.request(
+                call.method,
+                self.base_url + call.path,
+                params=call.query,
+                headers=call.headers(),
+                content=call.content(),
+                timeout=TIMEOUT_SECONDS + call.wait,
+            )
+        except _NEVER_SENT as fault:
+            raise UnreachableError(f"No connection to {self.base_url}: {fault}.", hint=_UNREACHABLE_HINT) from fault
+        except httpx.RequestError as fault:
+            raise NoAnswerError(f"No answer from {self.base_url}: {str(fault) or type(fault).__name__}.") from fault
+        if not response.is_success:
+            raise answers.failure(response.status_code, response.headers, response.content)
+        return response.content
+
+
+def usable_base_url(base_url: str) -> str:
+    """The base URL without its last slash; its own path, where it has one, stays in front of every call's."""
+    try:
+        parsed = httpx.URL(base_url.strip())
+    except httpx.InvalidURL as fault:
+        raise ConfigurationError(f"The base URL {base_url!r} is not a URL: {fault}.") from None
+    if parsed.scheme not in ("http", "https") or not parsed.host:
+        raise ConfigurationError(f"The base URL {base_url!r} has to start with https:// or http:// and a host.")
+    return str(parsed).rstrip("/")
+
+
+def usable_key(api_key: str) -> str:
+    """The key without the line end that files and shells add; an unusable one is not repeated in the error."""
+    key = api_key.strip()
+    if not key or not all("!" <= character <= "~" for character in key):
+        raise ConfigurationError("The API key is empty or has characters that no key has.")
+    return key

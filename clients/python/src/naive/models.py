@@ -1,0 +1,190 @@
+"""What the API takes and answers, typed; fields that a newer server adds are kept, not refused."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Literal, TypedDict
+
+from pydantic import BaseModel, ConfigDict, PrivateAttr
+
+
+class Model(BaseModel):
+    """Base of every model: unchangeable and tolerant of new fields."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, defer_build=True)
+
+
+class Answer(Model):
+    """Base of a whole answer, which also knows the text it was read from."""
+
+    _raw: bytes = PrivateAttr(default=b"")
+
+    @property
+    def raw_json(self) -> bytes:
+        """The answer as the server gave it, byte for byte."""
+        return self._raw
+
+
+class QueueAttributes(Answer):
+    """How many messages a queue holds, all approximate."""
+
+    depth: int
+    in_flight: int
+    delayed: int
+    dlq_depth: int | None = None
+
+
+class Queue(Answer):
+    """A queue; `attributes` are there when one queue was asked for."""
+
+    id: str
+    name: str
+    type: str
+    user_id: str
+    dlq: bool
+    max_receive_count: int | None = None
+    visibility_timeout: int
+    retention_seconds: int
+    delay_seconds: int
+    content_based_dedup: bool | None = None
+    consumer: dict[str, Any] | None = None
+    created_at: datetime
+    attributes: QueueAttributes | None = None
+
+
+class QueuePage(Answer):
+    """One page of queues, by name; `next_cursor` asks for the next."""
+
+    queues: list[Queue]
+    next_cursor: str | None = None
+
+
+class Purging(Answer):
+    """A purge under way; messages sent before `done_by` may go too."""
+
+    status: str
+    done_by: datetime
+
+
+class EntryError(Model):
+    """Why one entry of a batch failed."""
+
+    code: str
+    message: str
+
+
+class SentMessage(Answer):
+    """An accepted message; `sequence_number` is set on fifo queues."""
+
+    message_id: str
+    sequence_number: str | None = None
+
+
+class SendResult(Model):
+    """What became of one message of a batch: a `message_id`, or an `error`."""
+
+    message_id: str | None = None
+    sequence_number: str | None = None
+    error: EntryError | None = None
+
+
+class SentBatch(Answer):
+    """What became of each message of a batch, in the order they were given."""
+
+    results: list[SendResult]
+
+
+class DeadLetter(Model):
+    """A message that was looked at and not taken, so it has no receipt handle."""
+
+    message_id: str
+    body: str
+    receive_count: int
+    sent_at: datetime
+    group_id: str | None = None
+    dedup_id: str | None = None
+    sequence_number: str | None = None
+    attributes: dict[str, str] | None = None
+
+
+class Message(DeadLetter):
+    """A leased message: ack, retry or extend it by its `receipt_handle` before the lease ends."""
+
+    receipt_handle: str
+    lease_expires_at: datetime
+
+
+class Received(Answer):
+    """The messages of one receive; none is an empty list."""
+
+    messages: list[Message]
+
+
+class DeadLetters(Answer):
+    """The messages at the head of a dead-letter queue."""
+
+    messages: list[DeadLetter]
+
+
+class Lease(Answer):
+    """A lease with its new end."""
+
+    lease_expires_at: datetime
+
+
+class SettleResult(Model):
+    """What became of one entry of a settle call."""
+
+    ok: bool = False
+    lease_expires_at: datetime | None = None
+    error: EntryError | None = None
+
+
+class Settled(Answer):
+    """What became of each entry of a settle call, in the orders they were given."""
+
+    ack: list[SettleResult] = []
+    retry: list[SettleResult] = []
+    extend: list[SettleResult] = []
+
+
+class Redriven(Answer):
+    """How far a redrive came; `remaining` is approximate."""
+
+    moved: int
+    remaining: int
+    not_found: list[str] = []
+    not_reached: list[str] = []
+
+
+QueueType = Literal["standard", "fifo"]
+
+
+class _Body(TypedDict):
+    body: str
+
+
+class NewMessage(_Body, total=False):
+    """A message to send in a batch: a body, and what a single send takes as well."""
+
+    group_id: str | None
+    dedup_id: str | None
+    delay_seconds: int | None
+    attributes: Mapping[str, str] | None
+
+
+class _Handle(TypedDict):
+    receipt_handle: str
+
+
+class RetryEntry(_Handle, total=False):
+    """A message to give back, at once or after `delay_seconds`."""
+
+    delay_seconds: int
+
+
+class ExtendEntry(_Handle):
+    """A message to keep for `visibility` more seconds."""
+
+    visibility: int

@@ -1,0 +1,166 @@
+"""Queues and their messages: the calls of `naive.queue`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from naive import calls
+from naive.calls import QueueRef
+from naive.connection import Connection
+from naive.models import (
+    DeadLetters,
+    ExtendEntry,
+    Lease,
+    NewMessage,
+    Purging,
+    Queue,
+    QueueAttributes,
+    QueuePage,
+    QueueType,
+    Received,
+    Redriven,
+    RetryEntry,
+    SentBatch,
+    SentMessage,
+    Settled,
+)
+
+
+class Queues:
+    """One user's queues. A queue is named by its id, or by the `Queue` itself.
+
+    A `Queue` tells more than an id: messages for a fifo queue then always have a dedup id, so that a send
+    can be repeated safely after any failure.
+    """
+
+    def __init__(self, connection: Connection, mount: str) -> None:
+        self._connection = connection
+        self._mount = mount
+
+    def create(
+        self,
+        name: str,
+        *,
+        type: QueueType | None = None,
+        dlq: bool | None = None,
+        max_receive_count: int | None = None,
+        visibility_timeout: int | None = None,
+        retention_seconds: int | None = None,
+        delay_seconds: int | None = None,
+        content_based_dedup: bool | None = None,
+    ) -> Queue:
+        """Make a queue; what is left out is the server's default."""
+        return self._connection.run(
+            calls.create_queue(
+                self._mount,
+                name,
+                type,
+                dlq,
+                max_receive_count,
+                visibility_timeout,
+                retention_seconds,
+                delay_seconds,
+                content_based_dedup,
+            )
+        )
+
+    def list(self, *, limit: int | None = None, cursor: str | None = None, name: str | None = None) -> QueuePage:
+        """One page of queues by name, or with `name` the one that is called so."""
+        return self._connection.run(calls.list_queues(self._mount, limit, cursor, name))
+
+    def get(self, queue: QueueRef) -> Queue:
+        """A queue with its attributes."""
+        return self._connection.run(calls.get_queue(self._mount, queue))
+
+    def update(
+        self,
+        queue: QueueRef,
+        *,
+        visibility_timeout: int | None = None,
+        retention_seconds: int | None = None,
+        delay_seconds: int | None = None,
+        max_receive_count: int | None = None,
+    ) -> Queue:
+        """Change a queue's settings; what is left out stays."""
+        return self._connection.run(
+            calls.update_queue(
+                self._mount, queue, visibility_timeout, retention_seconds, delay_seconds, max_receive_count
+            )
+        )
+
+    def attributes(self, queue: QueueRef) -> QueueAttributes:
+        """How many messages are ready, in flight, delayed and dead-lettered, approximately."""
+        return self._connection.run(calls.queue_attributes(self._mount, queue))
+
+    def purge(self, queue: QueueRef) -> Purging:
+        """Delete every message of a queue; it takes until `done_by`."""
+        return self._connection.run(calls.purge_queue(self._mount, queue))
+
+    def destroy(self, queue: QueueRef) -> None:
+        """Delete a queue with its messages and its dead-letter queue."""
+        self._connection.run(calls.destroy_queue(self._mount, queue))
+
+    def send(
+        self,
+        queue: QueueRef,
+        body: str,
+        *,
+        group_id: str | None = None,
+        dedup_id: str | None = None,
+        delay_seconds: int | None = None,
+        attributes: Mapping[str, str] | None = None,
+    ) -> SentMessage:
+        """Send one message; its body arrives exactly as it is.
+
+        Without a dedup id the send is repeated only when the message was surely not accepted. After a
+        `NoAnswerError` or an `InternalError` the message may therefore be on the queue or not.
+        """
+        message = NewMessage(
+            body=body, group_id=group_id, dedup_id=dedup_id, delay_seconds=delay_seconds, attributes=attributes
+        )
+        return self._connection.run(calls.send_message(self._mount, queue, message))
+
+    def send_batch(self, queue: QueueRef, messages: Iterable[NewMessage]) -> SentBatch:
+        """Send up to 100 messages; each succeeds or fails alone, so look at every result."""
+        return self._connection.run(calls.send_batch(self._mount, queue, messages))
+
+    def receive(
+        self, queue: QueueRef, *, max: int | None = None, wait: int | None = None, visibility: int | None = None
+    ) -> Received:
+        """Lease up to `max` messages, waiting up to `wait` seconds for the first."""
+        return self._connection.run(calls.receive_messages(self._mount, queue, max, wait, visibility))
+
+    def ack(self, queue: QueueRef, receipt_handle: str) -> None:
+        """Delete a message whose work is done."""
+        self._connection.run(calls.ack_message(self._mount, queue, receipt_handle))
+
+    def retry(self, queue: QueueRef, receipt_handle: str, *, delay_seconds: int = 0) -> Lease:
+        """Give a message back, to be received again after `delay_seconds`."""
+        return self._connection.run(calls.extend_message(self._mount, queue, receipt_handle, delay_seconds))
+
+    def extend(self, queue: QueueRef, receipt_handle: str, visibility: int) -> Lease:
+        """Keep a message for `visibility` more seconds from now."""
+        return self._connection.run(calls.extend_message(self._mount, queue, receipt_handle, visibility))
+
+    def settle(
+        self,
+        queue: QueueRef,
+        *,
+        ack: Sequence[str] | None = None,
+        retry: Sequence[RetryEntry] | None = None,
+        extend: Sequence[ExtendEntry] | None = None,
+    ) -> Settled:
+        """Ack, give back and keep up to 100 messages in one call; each succeeds or fails alone."""
+        return self._connection.run(calls.settle_messages(self._mount, queue, ack, retry, extend))
+
+    def peek_dlq(self, queue: QueueRef, *, max: int | None = None) -> DeadLetters:
+        """Look at dead-lettered messages without taking them."""
+        return self._connection.run(calls.peek_dlq(self._mount, queue, max))
+
+    def purge_dlq(self, queue: QueueRef) -> Purging:
+        """Delete every dead-lettered message; it takes until `done_by`."""
+        return self._connection.run(calls.purge_dlq(self._mount, queue))
+
+    def redrive(self, queue: QueueRef, *, max: int | None = None, message_ids: Sequence[str] | None = None) -> Redriven:
+        """Move dead-lettered messages back to the queue: up to `max` of them, or those named."""
+        return self._connection.run(calls.redrive(self._mount, queue, max, message_ids))

@@ -1,0 +1,151 @@
+"""The commands about queues, and what all commands share: data, words, exit codes."""
+
+from __future__ import annotations
+
+import json
+
+import httpx
+import pytest
+
+from tests.unit.clients.fake_api import BASE_URL, QUEUE_ID, FakeApi, Run, queue_json
+
+COUNTS = {"depth": 3, "in_flight": 2, "delayed": 1, "dlq_depth": None}
+PURGING = {"status": "purging", "done_by": "2026-01-02T03:05:05Z"}
+
+
+def test_piped_data_is_the_apis_own_json_to_the_byte(run: Run, api: FakeApi) -> None:
+    odd = json.dumps(queue_json(colour="grün"), indent=1, ensure_ascii=False).encode()
+    api.answers_with(odd)
+    result = run("queue", "show", QUEUE_ID)
+    assert result.stdout_bytes == odd + b"\n"
+    assert result.stderr == ""
+
+
+@pytest.mark.usefixtures("on_terminal")
+def test_a_terminal_gets_a_table_unless_json_is_asked_for(run: Run, api: FakeApi) -> None:
+    api.answers_with(COUNTS)
+    api.answers_with(COUNTS)
+    assert "in flight" in run("queue", "attributes", QUEUE_ID).stdout
+    assert json.loads(run("queue", "attributes", QUEUE_ID, "--json").stdout) == COUNTS
+
+
+@pytest.mark.usefixtures("on_terminal")
+def test_a_terminal_gets_queues_as_rows_with_ids_to_copy(run: Run, api: FakeApi) -> None:
+    api.answers_with({"queues": [queue_json(), queue_json(name="mails")], "next_cursor": None})
+    table = run("queue", "list").stdout
+    assert "jobs" in table
+    assert "mails" in table
+    assert QUEUE_ID in table
+
+
+@pytest.mark.usefixtures("on_terminal")
+def test_a_terminal_gets_a_queue_as_lines(run: Run, api: FakeApi) -> None:
+    api.answers_with(queue_json(attributes=COUNTS))
+    lines = run("queue", "show", QUEUE_ID).stdout
+    assert "visibility_timeout   30\n" in lines
+    assert "created_at           2026-01-02 03:04:05 UTC\n" in lines
+    assert "in_flight            2\n" in lines
+
+
+def test_create_passes_what_was_given_and_nothing_else(run: Run, api: FakeApi) -> None:
+    api.answers_with(queue_json(), status=201)
+    api.answers_with(queue_json(), status=201)
+    run("queue", "create", "--name", "jobs")
+    options = ["--fifo", "--dlq", "--visibility", "60", "--max-receives", "3", "--retention", "3600", "--delay", "5"]
+    run("queue", "create", "--name", "orders", *options)
+    assert api.bodies() == [
+        {"name": "jobs"},
+        {
+            "name": "orders",
+            "type": "fifo",
+            "dlq": True,
+            "max_receive_count": 3,
+            "visibility_timeout": 60,
+            "retention_seconds": 3600,
+            "delay_seconds": 5,
+        },
+    ]
+
+
+def test_a_queue_may_be_called_by_its_name(run: Run, api: FakeApi) -> None:
+    api.answers_with({"queues": [queue_json()], "next_cursor": None})
+    api.answers_with(COUNTS)
+    run("queue", "attributes", "jobs")
+    assert api.requests[0].url.params["name"] == "jobs"
+    assert api.requests[1].url.path.endswith(f"/queue/{QUEUE_ID}/attributes")
+
+
+def test_a_name_that_no_queue_has_is_a_failure(run: Run, api: FakeApi) -> None:
+    api.answers_with({"queues": [], "next_cursor": None})
+    result = run("queue", "show", "nope")
+    assert result.exit_code == 1
+    assert "No queue is called 'nope'" in result.stderr
+    assert result.stdout == ""
+
+
+def test_a_long_list_says_how_to_go_on(run: Run, api: FakeApi) -> None:
+    api.answers_with({"queues": [queue_json()], "next_cursor": "abc"})
+    api.answers_with({"queues": [], "next_cursor": None})
+    assert "--cursor abc" in run("queue", "list", "--limit", "1").stderr
+    run("queue", "list", "--cursor", "abc")
+    assert [dict(request.url.params) for request in api.requests] == [
+        {"limit": "1"},
+        {"limit": "100", "cursor": "abc"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("command", "route"), [(("purge",), "/purge"), (("purge", "--dlq"), "/dlq/purge"), (("delete",), "")]
+)
+def test_what_destroys_asks_on_a_terminal_only(
+    run: Run, api: FakeApi, request: pytest.FixtureRequest, command: tuple[str, ...], route: str
+) -> None:
+    for _ in range(3):
+        api.answers_with(PURGING)
+    assert run("queue", *command, QUEUE_ID).exit_code == 0
+    request.getfixturevalue("on_terminal")
+    refused = run("queue", *command, QUEUE_ID, input="n\n")
+    assert refused.exit_code == 1
+    assert len(api.requests) == 1
+    assert run("queue", *command, QUEUE_ID, input="y\n").exit_code == 0
+    assert run("queue", *command, QUEUE_ID, "--yes").exit_code == 0
+    assert [r.url.path.split(QUEUE_ID)[1] for r in api.requests] == [route] * 3
+
+
+def test_a_refusal_is_told_with_its_hint_code_and_request(run: Run, api: FakeApi) -> None:
+    api.refuses_with("already_exists", 409, hint="Choose another name.", details={"id": "q-1"})
+    result = run("queue", "create", "--name", "jobs")
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    assert result.stderr == (
+        "Error: This is already_exists.\n"
+        "Hint: Choose another name.\n"
+        'Details: {"id": "q-1"}\n'
+        "(already_exists, status 409, request req-1)\n"
+    )
+
+
+def test_a_refused_connection_names_the_address_and_the_way_out(run: Run, api: FakeApi) -> None:
+    for _ in range(4):
+        api.breaks_with(httpx.ConnectError("[Errno 111] Connection refused"))
+    result = run("queue", "list")
+    assert result.exit_code == 1
+    assert BASE_URL in result.stderr
+    assert "make local" in result.stderr
+    assert "Traceback" not in result.output
+
+
+def test_an_error_cannot_command_the_terminal(run: Run, api: FakeApi) -> None:
+    api.answers_with({"message": "\x1b[2Jgone"}, status=400)
+    assert "\\x1b[2Jgone" in run("queue", "list").stderr
+
+
+@pytest.mark.parametrize(
+    "wrong", [("queue", "create"), ("queue", "explode"), ("queue", "show"), ("queue", "receive", "q", "--max", "many")]
+)
+def test_wrong_usage_is_exit_code_2(run: Run, wrong: tuple[str, ...]) -> None:
+    assert run(*wrong).exit_code == 2
+
+
+def test_the_version_can_be_asked_without_a_key(run_bare: Run) -> None:
+    assert run_bare("--version").stdout == "0.1.0\n"

@@ -1,0 +1,137 @@
+"""From an answer to a model or to an error."""
+
+from __future__ import annotations
+
+import json
+import pickle
+
+import httpx
+import pytest
+
+import naive
+from naive import NaiveError, Queue, UnexpectedAnswerError
+from naive.answers import failure, read
+from naive.models import Received
+from tests.unit.clients.fake_api import KEY, FakeApi, message_json, queue_json
+
+CODES = [
+    (400, "invalid_input", naive.InvalidInputError),
+    (400, "receipt_invalid", naive.ReceiptInvalidError),
+    (400, "receipt_expired", naive.ReceiptExpiredError),
+    (401, "unauthorized", naive.UnauthorizedError),
+    (403, "forbidden", naive.ForbiddenError),
+    (403, "key_subject_mismatch", naive.KeySubjectMismatchError),
+    (404, "not_found", naive.NotFoundError),
+    (409, "already_exists", naive.AlreadyExistsError),
+    (409, "conflict", naive.ConflictError),
+    (409, "idempotency_mismatch", naive.IdempotencyMismatchError),
+    (409, "request_in_progress", naive.RequestInProgressError),
+    (409, "purge_in_progress", naive.PurgeInProgressError),
+    (413, "payload_too_large", naive.PayloadTooLargeError),
+    (429, "rate_limited", naive.RateLimitedError),
+    (500, "internal_error", naive.InternalError),
+    (503, "unavailable", naive.UnavailableError),
+]
+
+
+def error_body(**fields: object) -> bytes:
+    return json.dumps({"error": fields}).encode()
+
+
+@pytest.mark.parametrize(("status", "code", "kind"), CODES)
+def test_each_code_has_its_own_error(status: int, code: str, kind: type[NaiveError]) -> None:
+    error = failure(status, {}, error_body(code=code, message="m", request_id="r"))
+    assert type(error) is kind
+    assert (error.status, error.code) == (status, code)
+
+
+def test_an_error_says_all_that_the_api_said() -> None:
+    body = error_body(
+        code="already_exists", message="Taken.", hint="Pick another.", details={"id": "q"}, request_id="r"
+    )
+    error = failure(409, {}, body)
+    assert (error.message, error.hint, error.details, error.request_id) == (
+        "Taken.",
+        "Pick another.",
+        {"id": "q"},
+        "r",
+    )
+    assert str(error) == "Taken. (already_exists, request r)"
+
+
+def test_a_code_of_a_newer_server_is_an_error_of_its_status() -> None:
+    error = failure(409, {}, error_body(code="on_holiday", message="m"))
+    assert type(error) is naive.ConflictError
+    assert error.code == "on_holiday"
+
+
+@pytest.mark.parametrize(
+    ("status", "said", "kind", "code"),
+    [
+        (404, "Not Found", naive.NotFoundError, "not_found"),
+        (413, "Request Entity Too Large", naive.PayloadTooLargeError, "payload_too_large"),
+        (429, "Too Many Requests", naive.RateLimitedError, "rate_limited"),
+        (500, "Internal Server Error", naive.InternalError, "internal_error"),
+        (503, "Service Unavailable", naive.UnavailableError, "unavailable"),
+        (504, "Endpoint request timed out", naive.UnavailableError, "unavailable"),
+    ],
+)
+def test_the_gateways_own_errors_become_ours(status: int, said: str, kind: type[NaiveError], code: str) -> None:
+    error = failure(status, httpx.Headers({"Apigw-Requestid": "g-1"}), json.dumps({"message": said}).encode())
+    assert type(error) is kind
+    assert (error.message, error.code, error.status, error.request_id) == (said, code, status, "g-1")
+
+
+@pytest.mark.parametrize(
+    ("status", "content"),
+    [(502, b"<html>Bad gateway</html>"), (301, b""), (404, b"[]"), (400, b'{"error": "text"}'), (418, b"\xff")],
+)
+def test_a_strangers_answer_is_an_error_that_doubts_the_address(status: int, content: bytes) -> None:
+    error = failure(status, {}, content)
+    assert type(error) is UnexpectedAnswerError
+    assert error.status == status
+    assert "base URL" in str(error.hint)
+
+
+def test_a_stranger_that_says_200_is_an_error_too(api: FakeApi) -> None:
+    api.answers_with(b"<html>Please log in to the WiFi</html>")
+    with pytest.raises(UnexpectedAnswerError, match="not a Queue"):
+        api.client().queue.get("q")
+
+
+def test_an_answer_that_does_not_fit_is_not_quoted() -> None:
+    content = json.dumps({"messages": [message_json(body="secret", receive_count="many secrets")]}).encode()
+    with pytest.raises(UnexpectedAnswerError) as error:
+        read(Received, content)
+    assert "messages.0.receive_count" in str(error.value)
+    assert "secret" not in str(error.value)
+
+
+def test_fields_of_a_newer_server_are_kept() -> None:
+    queue = read(Queue, json.dumps(queue_json(colour="green", type="priority")).encode())
+    assert queue.type == "priority"
+    assert queue.model_extra == {"colour": "green"}
+
+
+def test_an_answer_remembers_its_own_text() -> None:
+    content = json.dumps(queue_json(), indent=3).encode()
+    assert read(Queue, content).raw_json == content
+
+
+@pytest.mark.parametrize("escaped", [True, False])
+def test_a_received_body_is_exact(escaped: bool) -> None:
+    body = ' {"a":1}\r\n🐘\u2028 '
+    content = json.dumps({"messages": [message_json(body=body)]}, ensure_ascii=escaped).encode()
+    assert read(Received, content).messages[0].body == body
+
+
+def test_an_error_survives_pickling() -> None:
+    error = pickle.loads(pickle.dumps(failure(404, {}, error_body(code="not_found", message="Gone.", request_id="r"))))
+    assert (type(error), error.message, error.request_id) == (naive.NotFoundError, "Gone.", "r")
+
+
+def test_no_error_shows_the_key(api: FakeApi) -> None:
+    api.breaks_with(httpx.ReadTimeout("slow"))
+    with pytest.raises(NaiveError) as error:
+        api.client().queue.send("q", "x")
+    assert KEY not in repr(error.value) + str(error.value) + repr(api.client())
