@@ -1,0 +1,114 @@
+"""Where the emulator differs from AWS, and what `local/` and these tests do about it.
+
+Each test fails once an emulator has closed the gap: then what fills it can go, and the contract can be tested here.
+"""
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import boto3
+import pytest
+from botocore.exceptions import ClientError
+
+from tests.e2e.conftest import Api, environment, operator, unique
+
+
+def test_it_ignores_the_routes_that_sam_declares_which_local_routes_adds() -> None:
+    name = unique()
+    body = {"openapi": "3.0.1", "info": {"title": name, "version": "1"}, "paths": {"/x": {"get": {"responses": {}}}}}
+    template = {"Resources": {"Api": {"Type": "AWS::ApiGatewayV2::Api", "Properties": {"Body": body}}}}
+    stacks, gateway = operator("cloudformation"), operator("apigatewayv2")
+    stacks.create_stack(StackName=name, TemplateBody=json.dumps(template))
+    try:
+        stacks.get_waiter("stack_create_complete").wait(StackName=name, WaiterConfig={"Delay": 1})
+        resource = stacks.describe_stack_resource(StackName=name, LogicalResourceId="Api")["StackResourceDetail"]
+        assert gateway.get_routes(ApiId=resource["PhysicalResourceId"])["Items"] == []
+    finally:
+        stacks.delete_stack(StackName=name)
+
+
+def test_it_wants_a_right_of_its_own_for_batches_which_local_permissions_adds() -> None:
+    with queue_and_role() as (url, sqs, _):
+        sqs.send_message(QueueUrl=url, MessageBody="x")
+        with pytest.raises(ClientError, match="AccessDenied"):
+            sqs.send_message_batch(QueueUrl=url, Entries=[{"Id": "0", "MessageBody": "x"}])
+
+
+def test_it_shows_a_queues_policy_the_roles_session_which_stage_local_admits_too() -> None:
+    with queue_and_role() as (url, sqs, role_arn):
+        allow_only(url, role_arn)
+        with pytest.raises(ClientError, match="AccessDenied"):
+            sqs.send_message(QueueUrl=url, MessageBody="x")
+        allow_only(url, role_arn.replace(":iam:", ":sts:").replace(":role/", ":assumed-role/") + "/*")
+        sqs.send_message(QueueUrl=url, MessageBody="x")
+
+
+def test_it_takes_a_change_of_a_lease_that_is_over_so_that_refusal_is_tested_without_it(api: Api) -> None:
+    queue = api.queue()
+    api.send(queue)
+    (message,) = api.receive(queue, wait=5, visibility=1)
+    time.sleep(1.5)
+    body = {"receipt_handle": message["receipt_handle"], "visibility": 30}
+    assert api("PATCH", f"/v1/queue/{queue}/messages", body).status_code == 200
+
+
+def test_it_takes_a_late_ack_on_fifo_so_that_refusal_is_tested_without_it(api: Api) -> None:
+    queue = api.queue(type="fifo")
+    api.send(queue, group_id="g")
+    (message,) = api.receive(queue, wait=5, visibility=1)
+    time.sleep(1.5)
+    api.ack(queue, message["receipt_handle"])
+
+
+@contextmanager
+def queue_and_role() -> Iterator[tuple[str, Any, str]]:
+    """A queue, the client of a role that may send to it, and the role's ARN."""
+    name = unique()
+    sqs, iam = operator("sqs"), operator("iam")
+    url = sqs.create_queue(QueueName=name)["QueueUrl"]
+    trust = {"Effect": "Allow", "Principal": {"AWS": "*"}, "Action": "sts:AssumeRole"}
+    right = {"Effect": "Allow", "Action": "sqs:SendMessage", "Resource": arn(url)}
+    role = iam.create_role(RoleName=name, AssumeRolePolicyDocument=document(trust))["Role"]["Arn"]
+    iam.put_role_policy(RoleName=name, PolicyName="send", PolicyDocument=document(right))
+    try:
+        session = operator("sts").assume_role(RoleArn=role, RoleSessionName="test")["Credentials"]
+        client = boto3.client(
+            "sqs",
+            endpoint_url=environment("AWS_ENDPOINT_URL"),
+            region_name="us-east-1",
+            aws_access_key_id=session["AccessKeyId"],
+            aws_secret_access_key=session["SecretAccessKey"],
+            aws_session_token=session["SessionToken"],
+        )
+        yield url, client, role
+    finally:
+        sqs.delete_queue(QueueUrl=url)
+        iam.delete_role_policy(RoleName=name, PolicyName="send")
+        iam.delete_role(RoleName=name)
+
+
+def allow_only(url: str, principal: str) -> None:
+    """Give the queue a policy like ours."""
+    condition = {"ArnNotLike": {"aws:PrincipalArn": [principal]}}
+    deny = {
+        "Effect": "Deny",
+        "Principal": "*",
+        "Action": "sqs:SendMessage",
+        "Resource": arn(url),
+        "Condition": condition,
+    }
+    operator("sqs").set_queue_attributes(QueueUrl=url, Attributes={"Policy": document(deny)})
+
+
+def document(statement: dict[str, Any]) -> str:
+    return json.dumps({"Version": "2012-10-17", "Statement": [statement]})
+
+
+def arn(url: str) -> str:
+    attributes: dict[str, str] = operator("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])[
+        "Attributes"
+    ]
+    return attributes["QueueArn"]
