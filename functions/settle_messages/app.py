@@ -4,11 +4,11 @@ from typing import Annotated
 
 from pydantic import Field
 
-from tenancy import leases
+from tenancy import settlement
 from tenancy.endpoint import Request, endpoint
 from tenancy.errors import InvalidInput
-from tenancy.leases import Settled
 from tenancy.models import Input, ReceiptHandle, Visibility
+from tenancy.settlement import Settled
 
 
 class Retry(Input):
@@ -33,7 +33,7 @@ def handler(request: Request[Settle]) -> dict[str, list[Settled]]:
     ack, retry, extend = asked.ack or [], asked.retry or [], asked.extend or []
     if not 1 <= len(ack) + len(retry) + len(extend) <= 100:
         raise InvalidInput("ack, retry and extend must be 1 to 100 entries together")
-    return leases.settle(
+    return settlement.settle(
         request.queue,
         ack=ack,
         retry=[(entry.receipt_handle, entry.delay_seconds) for entry in retry],

@@ -14,10 +14,12 @@ from botocore.client import BaseClient
 from botocore.exceptions import ClientError
 from moto import mock_aws
 
+from tenancy import auth
 from tests.template import ROOT, match, resource
 
 _EVENT = json.loads((ROOT / "events/send_message.json").read_text())
 _numbers = itertools.count(1)
+_caches: dict[str, Any] = {}
 
 
 @dataclass
@@ -85,6 +87,8 @@ class Api:
             event["pathParameters"] = parameters
         if query:
             event["queryStringParameters"] = {name: str(value) for name, value in query.items()}
+        # Each function remembers for itself, as environments that share nothing do.
+        auth._granted = _caches.setdefault(folder, type(auth._granted)(1024, auth.CACHE_SECONDS))
         answer = importlib.import_module(f"functions.{folder}.app").handler(event, self.context)
         json.dumps(answer, ensure_ascii=False).encode()  # What Lambda does with it.
         return Answer(answer["statusCode"], answer["headers"], answer.get("body", ""))
@@ -134,9 +138,7 @@ def aws() -> Iterator[None]:
             GlobalSecondaryIndexes=registry["GlobalSecondaryIndexes"],
         )
         yield
-    from tenancy import auth
-
-    auth._granted.clear()
+    _caches.clear()
 
 
 class Calls:
@@ -176,6 +178,12 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Calls:
 
     monkeypatch.setattr(BaseClient, "_make_api_call", recorded)
     return record
+
+
+def forget_grants() -> None:
+    """Let so much time pass that no function goes by what it read before."""
+    for cache in _caches.values():
+        cache.expire(cache.timer() + auth.CACHE_SECONDS)
 
 
 def aws_fault(code: str, status: int = 400) -> ClientError:

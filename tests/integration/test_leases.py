@@ -250,7 +250,7 @@ def test_settle_takes_a_hundred_entries_in_ten_calls(api: Api, calls: Calls) -> 
     before = len(calls.made)
     answer = api("POST", f"/v1/queue/{queue}/messages/settle", {"ack": handles})
     assert answer.json["ack"] == [{"ok": True}] * 100
-    assert calls.names()[before:] == ["DeleteMessageBatch"] * 10
+    assert calls.names()[before:] == ["BatchGetItem", *["DeleteMessageBatch"] * 10]
 
 
 @pytest.mark.parametrize(
@@ -314,6 +314,24 @@ def test_what_somebody_sent_past_us_and_does_not_fit_is_given_back(api: Api) -> 
     assert len(answer.json["messages"]) == 1
     counts = api("GET", f"/v1/queue/{queue}/attributes").json
     assert (counts["depth"], counts["in_flight"]) == (2, 1)
+
+
+def test_what_is_leased_is_answered_although_the_next_receive_fails(api: Api, calls: Calls) -> None:
+    queue = api.queue()
+    api.send(queue, "x" * 200_000)
+    api.send(queue, "y")
+    calls.fail("ReceiveMessage", None, aws_fault("InternalError", 500))
+    assert len(api.receive(queue, max=10)) == 1
+
+
+@pytest.mark.parametrize("code", ["InternalError", "AccessDenied"])
+def test_what_fits_is_answered_although_the_rest_cannot_be_given_back(api: Api, calls: Calls, code: str) -> None:
+    queue = api.queue()
+    native = boto3.client("sqs")
+    for _ in range(2):
+        native.send_message(QueueUrl=url_of(queue), MessageBody='"' * (1024 * 1024))
+    calls.fail("ChangeMessageVisibilityBatch", aws_fault(code, 500))
+    assert len(api.receive(queue, max=10)) == 1
 
 
 def test_no_answer_outgrows_lambda() -> None:

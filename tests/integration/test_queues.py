@@ -7,7 +7,7 @@ from typing import Any
 import boto3
 import pytest
 
-from tenancy import aws, queues, registry, table, tokens
+from tenancy import aws, queues, registry, reservations, table, tokens
 from tests.integration.conftest import Api, Calls, aws_fault, new_company
 
 
@@ -292,14 +292,14 @@ def test_a_destroy_that_sqs_did_not_finish_has_still_happened(api: Api, calls: C
 
 def test_two_creates_of_one_name_at_once_make_one_queue(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
-    real = registry.reserve_queue
+    real = reservations.reserve
 
     def meanwhile(queue: registry.Queue) -> None:
         real(queue)
-        monkeypatch.setattr(registry, "reserve_queue", real)
+        monkeypatch.setattr(reservations, "reserve", real)
         seen.append(api("POST", "/v1/queue", {"name": "jobs"}))
 
-    monkeypatch.setattr(registry, "reserve_queue", meanwhile)
+    monkeypatch.setattr(reservations, "reserve", meanwhile)
     assert api("POST", "/v1/queue", {"name": "jobs"}).status == 201
     assert (seen[0].status, seen[0].code) == (409, "request_in_progress")
     assert int(seen[0].headers["Retry-After"]) > 0

@@ -163,7 +163,7 @@ def test_a_batch_answers_in_order_and_one_bad_entry_fails_alone(api: Api) -> Non
     bad = "invalid_input"
     assert codes == ["sent", bad, bad, bad, bad, "payload_too_large", bad, bad, "sent"]
     assert all(set(result["error"]) == {"code", "message"} for result in answer.json["results"] if "error" in result)
-    assert "U+FFFF at index 0" in answer.json["results"][1]["error"]["message"]
+    assert "U+FFFF, which is at index 0" in answer.json["results"][1]["error"]["message"]
     assert sorted(message["body"] for message in api.receive(queue, max=10)) == ["a", "d"]
 
 

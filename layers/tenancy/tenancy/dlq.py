@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from tenancy import batches
-from tenancy.aws import CALL_SECONDS, POLL_SECONDS, reaching_aws, sqs, sqs_polling
-from tenancy.messages import RECEIVED_ATTRIBUTES, SeenMessage, fitting, seen
+from tenancy.aws import CALL_SECONDS, POLL_SECONDS, reaching_aws, sqs
+from tenancy.leases import give_back, poll
+from tenancy.messages import SeenMessage, fitting, seen
 from tenancy.producer import Outgoing, put
 from tenancy.queues import counts_of, dlq_url
 from tenancy.registry import Queue
@@ -35,7 +36,7 @@ class Redriven(TypedDict):
 
 def peek(queue: Queue, most: int) -> list[SeenMessage]:
     """Show up to `most` dead letters, which stay where they are. Raises Conflict on a queue without a DLQ."""
-    return fitting([seen(raw) for raw in _receive(dlq_url(queue), most, visibility=0)])
+    return fitting([seen(raw) for raw in poll(dlq_url(queue), most, _POLL, visibility=0)])
 
 
 def redrive(queue: Queue, *, most: int, message_ids: Sequence[str] | None, deadline: float) -> Redriven:
@@ -50,7 +51,7 @@ def redrive(queue: Queue, *, most: int, message_ids: Sequence[str] | None, deadl
     held: list[MessageTypeDef] = []
     emptied = False
     while moved < most and wanted != set() and time.monotonic() + _ROUND_SECONDS < deadline:
-        letters = _receive(url, batches.SIZE if wanted else min(batches.SIZE, most - moved), _LEASE)
+        letters = poll(url, batches.SIZE if wanted else min(batches.SIZE, most - moved), _POLL, _LEASE)
         if not letters:
             emptied = True
             break
@@ -61,7 +62,7 @@ def redrive(queue: Queue, *, most: int, message_ids: Sequence[str] | None, deadl
             wanted -= done
         held += [letter for letter in letters if letter["MessageId"] not in done]
     remaining, all_seen = _remaining(url, len(held))
-    _give_back(url, held)
+    give_back(url, held)
     missing = sorted(wanted or ())
     read_through = emptied and all_seen
     return {
@@ -70,19 +71,6 @@ def redrive(queue: Queue, *, most: int, message_ids: Sequence[str] | None, deadl
         "not_found": missing if read_through else [],
         "not_reached": [] if read_through else missing,
     }
-
-
-def _receive(url: str, most: int, visibility: int) -> "list[MessageTypeDef]":
-    with reaching_aws():
-        answer = sqs_polling(_POLL).receive_message(
-            QueueUrl=url,
-            MaxNumberOfMessages=most,
-            WaitTimeSeconds=_POLL,
-            VisibilityTimeout=visibility,
-            MessageSystemAttributeNames=RECEIVED_ATTRIBUTES,
-            MessageAttributeNames=["All"],
-        )
-    return answer.get("Messages", [])
 
 
 def _move(queue: Queue, url: str, letters: "Sequence[MessageTypeDef]", deadline: float) -> set[str]:
@@ -117,16 +105,6 @@ def _attribute_size(attribute: tuple[str, Any]) -> int:
     name, value = attribute
     data = value["BinaryValue"] if "BinaryValue" in value else value["StringValue"].encode()
     return len(name) + len(value["DataType"]) + len(data)
-
-
-def _give_back(url: str, letters: "Sequence[MessageTypeDef]") -> None:
-    for batch in batches.tens(letters):
-        entries: Any = [
-            {"Id": str(n), "ReceiptHandle": letter["ReceiptHandle"], "VisibilityTimeout": 0}
-            for n, letter in enumerate(batch)
-        ]
-        with reaching_aws():
-            sqs.change_message_visibility_batch(QueueUrl=url, Entries=entries)
 
 
 def _remaining(url: str, held: int) -> tuple[int, bool]:

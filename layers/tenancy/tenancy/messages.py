@@ -5,7 +5,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Annotated, Any, NotRequired, TypedDict
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
 
 from tenancy.errors import InvalidInput, PayloadTooLarge
 from tenancy.models import Delay, Input
@@ -33,15 +33,16 @@ _REFUSED = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _RESERVED = re.compile(r"(aws|amazon)\.|\.|.*\.$|.*\.\.", re.IGNORECASE)
 
 
-def _allowed_text(value: object) -> object:
+def _allowed_text(value: object, info: ValidationInfo) -> object:
     """Refuse what SQS refuses, before a JSON or UTF-8 encoder gets to it."""
     refused = _REFUSED.search(value) if isinstance(value, str) else None
     if refused:
         code_point = f"U+{ord(refused[0]):04X}"
         raise InvalidInput(
-            f"the character {code_point} at index {refused.start()} cannot be sent",
+            f"{info.field_name} must not have the character {code_point}, which is at index {refused.start()}",
             hint="SQS takes tab, line feed, carriage return, U+0020 to U+D7FF, U+E000 to U+FFFD and U+10000 upwards;"
             " send other data as base64.",
+            field=info.field_name,
             index=refused.start(),
             code_point=code_point,
         )

@@ -95,7 +95,7 @@ def parse[T: Input](model: type[T], data: object) -> T:
 
 def _sentence(error: Mapping[str, Any], fields: Mapping[str, Any]) -> str:
     if not error["loc"]:
-        return "the body must be a JSON object"
+        return "a JSON object is expected"
     name = error["loc"][0]
     where = ".".join(str(part)[:80] for part in error["loc"] if part != "[key]")
     if error["type"] == "extra_forbidden":
@@ -109,8 +109,10 @@ def _sentence(error: Mapping[str, Any], fields: Mapping[str, Any]) -> str:
 
 def _got(value: object) -> str:
     """The value as it was given, when it is short enough to say and cannot be somebody's data."""
-    if isinstance(value, bool | int | float) or (isinstance(value, str) and re.fullmatch(r"-?[0-9.]{1,20}", value)):
-        return f", not {str(value).lower() if isinstance(value, bool) else repr(value)}"
+    if isinstance(value, bool):
+        return f", not {str(value).lower()}"
+    if isinstance(value, int | float | str) and re.fullmatch(r"'?-?[0-9.e+]{1,20}'?", repr(value)):
+        return f", not {value!r}"
     return ""
 
 

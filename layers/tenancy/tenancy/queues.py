@@ -6,7 +6,7 @@ from typing import Any, Literal, TypedDict
 
 from botocore.exceptions import ClientError
 
-from tenancy import policy, registry
+from tenancy import policy, registry, reservations
 from tenancy.aws import QUEUE_ARN_PREFIX, QUEUE_PRINCIPALS, STAGE, error_code, reaching_aws, sqs
 from tenancy.errors import Conflict, NotFound, PurgeInProgress, Unavailable
 from tenancy.messages import MAX_BYTES
@@ -70,7 +70,7 @@ def view(queue: Queue) -> QueueView:
 
 def create(queue: Queue) -> None:
     """Make the queue, and its dead-letter queue first. Raises AlreadyExists and what else a name can meet."""
-    registry.reserve_queue(queue)
+    reservations.reserve(queue)
     name, dlq_name = queue_names(STAGE, queue.user, queue.id, fifo=queue.fifo)
     dlq_url = None
     settings = {
@@ -84,7 +84,7 @@ def create(queue: Queue) -> None:
         dlq_url = _create(queue, dlq_name, dlq_settings)
         settings["RedrivePolicy"] = _redrive_policy(queue, queue.max_receive_count)
     url = _create(queue, name, settings)
-    registry.activate_queue(queue, url, dlq_url)
+    reservations.activate(queue, url, dlq_url)
 
 
 def change(queue: Queue, settings: dict[str, int]) -> None:
@@ -138,12 +138,12 @@ def purge_dlq(queue: Queue) -> Purging:
 
 def destroy(queue: Queue) -> None:
     """Take the queue out of use, then delete it and its dead letters; what fails of that is left to the reconciler."""
-    registry.retire_queue(queue)
+    reservations.retire(queue)
     try:
         _delete(queue.url)
         if queue.dlq_url is not None:
             _delete(queue.dlq_url)
-        registry.forget_queue(queue)
+        reservations.forget(queue)
     except Unavailable as fault:
         log_unhandled(fault)
 

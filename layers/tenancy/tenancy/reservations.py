@@ -1,0 +1,130 @@
+"""A queue's name and record from the first write to the last: taken before SQS is asked, freed before SQS is told.
+
+A function may die between any two calls. What it leaves is marked `due` and used by nobody: the name of a half-made
+queue is taken over once no function can be working on it any more, and what is left of it is for the reconciler.
+"""
+
+import math
+import time
+
+from tenancy import table
+from tenancy.errors import AlreadyExists, NotFound, RequestInProgress
+from tenancy.registry import STORED, Queue, name_key, queue_key, user_key
+from tenancy.table import ConditionFailed, Item, Write
+
+_CREATING_SECONDS = 30
+"""A queue that is still being made after this long is left over from a function that died: none runs longer."""
+
+
+def reserve(queue: Queue) -> None:
+    """Take the queue's name and write its record as being made.
+
+    Raises AlreadyExists, RequestInProgress while another request makes a queue of that name, NotFound when the user is
+    being deleted. A reservation that was never finished is taken over and left to the reconciler.
+    """
+    try:
+        table.transact(_reservation(queue, table.put(_name_item(queue))))
+    except ConditionFailed:
+        stale = _unfinished(queue)
+        try:
+            table.transact(
+                [
+                    *_reservation(
+                        queue,
+                        table.put(_name_item(queue), condition="queue_id = :stale", stale=stale["id"]),
+                    ),
+                    _mark_deleting(stale["id"], "creating"),
+                ]
+            )
+        except ConditionFailed as taken:
+            raise _in_progress() from taken
+
+
+def activate(queue: Queue, url: str, dlq_url: str | None) -> None:
+    """Put a queue into use. Raises RequestInProgress when it took so long that another request took the name over."""
+    try:
+        table.update(
+            queue_key(queue.id),
+            "SET #state = :active, #url = :url, dlq_url = :dlq_url REMOVE due, due_at",
+            condition="#state = :creating",
+            values={"active": "active", "creating": "creating", "url": url, "dlq_url": dlq_url},
+        )
+    except ConditionFailed as overtaken:
+        raise _in_progress() from overtaken
+
+
+def retire(queue: Queue) -> None:
+    """Free the queue's name and mark it as being destroyed: from here on it exists for nobody. Raises NotFound."""
+    try:
+        table.transact(
+            [
+                table.remove(name_key(queue.user, queue.name), condition="queue_id = :id", id=queue.id),
+                _mark_deleting(queue.id, "active"),
+            ]
+        )
+    except ConditionFailed as gone:
+        raise NotFound("no such queue") from gone
+
+
+def forget(queue: Queue) -> None:
+    """Remove the record of a queue that is no more in SQS."""
+    table.delete(queue_key(queue.id))
+
+
+def _reservation(queue: Queue, name: Write) -> list[Write]:
+    return [
+        name,
+        table.put(
+            {
+                "pk": queue_key(queue.id)[0],
+                "sk": queue_key(queue.id)[1],
+                "state": "creating",
+                "due": "creating",
+                "due_at": int(queue.created_at) + _CREATING_SECONDS,
+                **{field: getattr(queue, field) for field in STORED},
+                "created_at": str(queue.created_at),
+            }
+        ),
+        table.check(user_key(queue.user), "#status = :active", active="active"),
+    ]
+
+
+def _name_item(queue: Queue) -> Item:
+    pk, sk = name_key(queue.user, queue.name)
+    return {"pk": pk, "sk": sk, "name": queue.name, "queue_id": queue.id}
+
+
+def _unfinished(queue: Queue) -> Item:
+    """The record of the stale reservation that holds the queue's name; raises what else can be the matter."""
+    user, name = user_key(queue.user), name_key(queue.user, queue.name)
+    found = table.read([user, name])
+    if found.get(user, {}).get("status") != "active":
+        raise NotFound("no such user or resource")
+    holder = _holder(found[name]["queue_id"]) if name in found else None
+    if holder is None:  # It was freed a moment ago.
+        raise _in_progress()
+    if holder["state"] == "active":
+        raise AlreadyExists(f"there is a queue named {queue.name!r}", id=holder["id"])
+    if (left := holder["due_at"] - time.time()) > 0:
+        raise _in_progress(math.ceil(left))
+    return holder
+
+
+def _holder(queue_id: str) -> Item | None:
+    key = queue_key(queue_id)
+    return table.read([key]).get(key)
+
+
+def _in_progress(seconds: int = 1) -> RequestInProgress:
+    return RequestInProgress("another request is making a queue of this name", retry_after=seconds)
+
+
+def _mark_deleting(queue_id: str, state: str) -> Write:
+    return table.change(
+        queue_key(queue_id),
+        "SET #state = :deleting, due = :deleting, due_at = :now",
+        condition="#state = :state",
+        deleting="deleting",
+        now=int(time.time()),
+        state=state,
+    )
