@@ -10,6 +10,7 @@ import typer
 
 from naive.cli import config, output
 from naive.cli.options import BaseUrl
+from naive.cli.words import say
 from naive.constants import ACTIVE_USER_VARIABLE, API_KEY_VARIABLE
 from naive.errors import NaiveError, UnauthorizedError
 
@@ -29,7 +30,7 @@ def login(base_url: BaseUrl = None) -> None:
     key = typer.prompt("API key", hide_input=True, err=True) if asked else sys.stdin.read()
     url = base_url or config.current_base_url() or (typer.prompt("Base URL", err=True) if asked else None)
     config.store(api_key=_checked(key, url), base_url=url, active_user_id=None)
-    output.say(f"Stored in {config.path()}.")
+    say(f"Stored in {config.path()}.")
     _warn_if_set(API_KEY_VARIABLE)
 
 
@@ -47,7 +48,7 @@ def use(
     """
     user = config.named_user(user_id)
     config.store(active_user_id=user)
-    output.say(f"Acting for user {user}." if user else "Acting for the key's own user, or the company's default user.")
+    say(f"Acting for user {user}." if user else "Acting for the key's own user, or the company's default user.")
     _warn_if_set(ACTIVE_USER_VARIABLE)
 
 
@@ -58,7 +59,7 @@ def _checked(key: str, url: str | None) -> str:
 
     usable = usable_key(key)
     if url is None:
-        output.say("The key was not tried, since there is no base URL yet.")
+        say("The key was not tried, since there is no base URL yet.")
         return usable
     try:
         with Naive(usable, url) as client:
@@ -66,10 +67,10 @@ def _checked(key: str, url: str | None) -> str:
     except UnauthorizedError:
         raise
     except NaiveError as failure:
-        output.say(f"The key could not be tried: {failure.message}")
+        say(f"The key could not be tried: {failure.message}")
     return usable
 
 
 def _warn_if_set(variable: str) -> None:
     if os.environ.get(variable):
-        output.say(f"Note: {variable} is set in this shell and goes first.")
+        say(f"Note: {variable} is set in this shell and goes first.")

@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, TextIO
 
 import typer
 
+from naive.cli.words import say
 from naive.errors import NaiveError
 
 if TYPE_CHECKING:
     from naive.models import Answer
-
-# Controls other than the tab and the line end, which a terminal would obey.
-_CONTROLS = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\t\n"}
 
 
 def wants_json(as_json: bool) -> bool:
@@ -44,11 +42,6 @@ def emit(document: bytes) -> None:
     sys.stdout.buffer.flush()
 
 
-def say(words: str) -> None:
-    """Tell the person something that is not data."""
-    print(harmless(words), file=sys.stderr)
-
-
 def report(error: NaiveError) -> None:
     """Tell what went wrong, what to do about it, and what to quote when asking for help."""
     typer.secho("Error: ", err=True, nl=False, fg=typer.colors.RED)
@@ -70,8 +63,3 @@ def confirm(question: str, yes: bool) -> None:
     """Ask before something is destroyed, where there is somebody to ask."""
     if not yes and is_terminal(sys.stdin):
         typer.confirm(question, abort=True, err=True)
-
-
-def harmless(text: str) -> str:
-    """Text that a terminal shows and does not obey."""
-    return text.translate(_CONTROLS)

@@ -12,8 +12,8 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from naive.cli.output import harmless, say
-from naive.models import Answer, DeadLetters, Message, Queue, QueueAttributes, QueuePage, Received
+from naive.cli.words import harmless, say
+from naive.models import Answer, DeadLetters, Message, Queue, QueueAttributes, QueuePage, Received, SentMessage
 
 _SHOWN_BODY = 2000
 _SHOWN_BODY_IN_ROW = 200
@@ -45,6 +45,11 @@ def _(page: QueuePage) -> None:
 @draw.register
 def _(counts: QueueAttributes) -> None:
     Console().print(_counts(counts))
+
+
+@draw.register
+def _(sent: SentMessage) -> None:
+    _print_fields(sent.model_dump(exclude_none=True))
 
 
 @draw.register

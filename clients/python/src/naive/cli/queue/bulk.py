@@ -15,6 +15,7 @@ from naive.cli import output
 from naive.cli.progress import progress
 from naive.cli.queue.lines import Line, open_file, read_lines, size_of
 from naive.cli.session import whole_queue
+from naive.cli.words import say
 from naive.client import UserClient
 from naive.constants import MAX_ATTEMPTS, MAX_BATCH_BYTES, MAX_BATCH_MESSAGES
 from naive.errors import BadRequestError, NaiveError, PayloadTooLargeError, UnexpectedAnswerError
@@ -38,7 +39,7 @@ def send_file(client: UserClient, typed: str, file: str, group: str | None, dela
             with progress("Sending", size_of(stream), shown=not as_json) as advance:
                 sender.send_all(read_lines(stream), advance)
         finally:
-            output.say(f"Sent {sender.sent:,} messages, {sender.failed:,} failed.")
+            say(f"Sent {sender.sent:,} messages, {sender.failed:,} failed.")
     if sender.failed:
         raise typer.Exit(1)
 
@@ -61,7 +62,7 @@ class LineSender:
             settled = self._send(batch)
             advance(sum(line.size for line in batch), f"Sent {self.sent:,}")
             if not settled and self._queue.type == "fifo":
-                output.say(f"Stopped after line {batch[-1].number}: later lines would overtake those that failed.")
+                say(f"Stopped after line {batch[-1].number}: later lines would overtake those that failed.")
                 return
 
     def _batches(self, lines: Iterable[Line]) -> Iterator[list[Line]]:
@@ -105,7 +106,7 @@ class LineSender:
             results.pop(line.number, None)
         _name_failed(results)
         doubt = "were not" if surely_not_accepted(failure) else "may have been"
-        output.say(f"Stopped at lines {unsent[0].number} to {unsent[-1].number}, which {doubt} sent.")
+        say(f"Stopped at lines {unsent[0].number} to {unsent[-1].number}, which {doubt} sent.")
         shared = SendResult(error=EntryError(code=failure.code, message=failure.message))
         self._count({**results, **{line.number: shared for line in unsent}})
 
@@ -153,4 +154,4 @@ def _failed_for_now(result: SendResult) -> bool:
 def _name_failed(results: Results) -> None:
     for number, result in sorted(results.items()):
         if result.error is not None:
-            output.say(f"Line {number}: {result.error.message} ({result.error.code})")
+            say(f"Line {number}: {result.error.message} ({result.error.code})")

@@ -10,6 +10,7 @@ import typer
 from naive.cli import output
 from naive.cli.options import AsJson, BaseUrl, QueueArgument, User
 from naive.cli.session import connect, queue_id
+from naive.cli.words import say
 from naive.constants import MAX_REDRIVE
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def redrive(queue: QueueArgument, as_json: AsJson = False, user: User = None, ba
         moved = _redrive_all(client, found, advance)
     if output.wants_json(as_json):
         output.emit(moved.model_dump_json().encode())
-    output.say(f"Moved {moved.moved:,} messages, {moved.remaining:,} remain.")
+    say(f"Moved {moved.moved:,} messages, {moved.remaining:,} remain.")
     if moved.remaining:
         raise typer.Exit(1)
 

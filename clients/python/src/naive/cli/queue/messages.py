@@ -11,6 +11,7 @@ import typer
 from naive.cli import output
 from naive.cli.options import AsJson, BaseUrl, HandleArgument, HandlesArgument, QueueArgument, User
 from naive.cli.session import connect, queue_id, whole_queue
+from naive.cli.words import say
 from naive.constants import MAX_SETTLE_ENTRIES
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ def ack(
     found = queue_id(client, queue)
     if len(handles) == 1:
         client.queue.ack(found, handles[0])
-        output.say("Acked.")
+        say("Acked.")
         return
     _settle(handles, as_json, "Acked", lambda chunk: client.queue.settle(found, ack=chunk))
 
@@ -184,7 +185,7 @@ def _settle(handles: Sequence[str], as_json: bool, done: str, settle: Callable[[
         for place, result in enumerate([*settled.ack, *settled.retry], start + 1):
             if result.error:
                 failed += 1
-                output.say(f"Handle {place}: {result.error.message} ({result.error.code})")
-    output.say(f"{done} {len(handles) - failed} of {len(handles)} messages.")
+                say(f"Handle {place}: {result.error.message} ({result.error.code})")
+    say(f"{done} {len(handles) - failed} of {len(handles)} messages.")
     if failed:
         raise typer.Exit(1)

@@ -9,6 +9,7 @@ import typer
 from naive.cli import output
 from naive.cli.options import AsJson, BaseUrl, QueueArgument, User, Yes
 from naive.cli.session import connect, queue_id
+from naive.cli.words import say
 from naive.constants import MAX_PAGE
 
 
@@ -70,7 +71,7 @@ def list_queues(
     page = connect(user, base_url).queue.list(limit=limit, cursor=cursor)
     output.show(page, as_json)
     if page.next_cursor:
-        output.say(f"There are more: add --cursor {page.next_cursor}")
+        say(f"There are more: add --cursor {page.next_cursor}")
 
 
 def show(queue: QueueArgument, as_json: AsJson = False, user: User = None, base_url: BaseUrl = None) -> None:
@@ -127,4 +128,4 @@ def delete(queue: QueueArgument, yes: Yes = False, user: User = None, base_url: 
     found = queue_id(client, queue)
     output.confirm(f"Delete {queue} with everything in it?", yes)
     client.queue.destroy(found)
-    output.say(f"Deleted {queue}.")
+    say(f"Deleted {queue}.")

@@ -12,6 +12,7 @@ import typer
 from naive.cli import output
 from naive.cli.options import AsJson, BaseUrl, QueueArgument, User
 from naive.cli.session import connect, queue_id
+from naive.cli.words import say
 
 if TYPE_CHECKING:
     from naive.client import UserClient
@@ -50,7 +51,7 @@ def watch(
 
             tables.live(queue, seen)
     except KeyboardInterrupt:
-        output.say("")  # the usual end of watching: only the line that ^C is on has to end
+        say("")  # the usual end of watching: only the line that ^C is on has to end
 
 
 def _looks(client: UserClient, queue: str, interval: float, looks: int | None) -> Iterator[QueueAttributes]:
