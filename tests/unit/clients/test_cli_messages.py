@@ -9,7 +9,7 @@ import pytest
 
 from tests.unit.clients.fake_api import QUEUE_ID, FakeApi, Run, fifo_json, message_json, queue_json
 
-SENT = {"message_id": "m-1", "sequence_number": None}
+SENT = {"message_id": "m-1"}
 BODIES = ['{"task":"..."}', " padded\t", "line\nline\r\n", "🐘 ünïcödé", "\ufeffbom", "cGFy"]
 
 
@@ -20,6 +20,14 @@ def test_an_argument_is_sent_untouched(run: Run, api: FakeApi, body: str) -> Non
     assert result.exit_code == 0
     assert api.bodies() == [{"body": body}]
     assert json.loads(result.stdout) == SENT
+
+
+@pytest.mark.usefixtures("on_terminal")
+def test_a_person_sees_only_what_a_sent_message_has(run: Run, api: FakeApi) -> None:
+    api.answers_with({"message_id": "m-1"}, status=201)
+    assert run("queue", "send", QUEUE_ID, "x").stdout == "message_id  m-1\n"
+    api.answers_with({"message_id": "m-1", "sequence_number": "7"}, status=201)
+    assert "sequence_number  7" in run("queue", "send", QUEUE_ID, "x").stdout
 
 
 @pytest.mark.parametrize("body", BODIES)
