@@ -29,6 +29,8 @@ class QueuePage(TypedDict):
 @endpoint(query=Page, fresh=True)
 def handler(request: Request[Page]) -> QueuePage:
     user, page = request.tenant.user, request.input
+    if page.name is not None and page.cursor is not None:
+        raise InvalidInput("give name or cursor, not both", field="cursor")
     if page.name is not None:
         return {"queues": [queues.view(queue) for queue in registry.named_queue(user, page.name)], "next_cursor": None}
     found, more = registry.list_queues(user, after=_position(page.cursor, user), limit=page.limit)

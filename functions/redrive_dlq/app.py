@@ -10,12 +10,12 @@ from tenancy.endpoint import Request, endpoint
 from tenancy.errors import InvalidInput
 from tenancy.models import Input
 
+MessageId = Annotated[str, Field(min_length=1, max_length=100, description="the message_id of a dead letter")]
+
 
 class Redrive(Input):
     max: Annotated[int, Field(ge=1, le=1000)] | None = None
-    message_ids: (
-        Annotated[list[Annotated[str, Field(min_length=1, max_length=100)]], Field(min_length=1, max_length=100)] | None
-    ) = None
+    message_ids: Annotated[list[MessageId], Field(min_length=1, max_length=100)] | None = None
 
 
 @endpoint(body=Redrive)

@@ -3,8 +3,10 @@
 import importlib
 import itertools
 import json
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
@@ -14,7 +16,7 @@ from botocore.client import BaseClient
 from botocore.exceptions import ClientError
 from moto import mock_aws
 
-from tenancy import auth
+from tenancy import auth, producer
 from tests.template import ROOT, match, resource
 
 _EVENT = json.loads((ROOT / "events/send_message.json").read_text())
@@ -191,6 +193,15 @@ def aws_fault(code: str, status: int = 400) -> ClientError:
     text = "arn:aws:sqs:us-east-1:123456789012:nv-secret https://sqs.us-east-1.amazonaws.com/123456789012/nv-secret"
     response: Any = {"Error": {"Code": code, "Message": text}, "ResponseMetadata": {"HTTPStatusCode": status}}
     return ClientError(response, "SomeOperation")
+
+
+@pytest.fixture(autouse=True)
+def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The seconds for which a first large message would have waited."""
+    pauses: list[float] = []
+    clock = SimpleNamespace(time=lambda: time.time(), sleep=pauses.append)
+    monkeypatch.setattr(producer, "time", clock)
+    return pauses
 
 
 @pytest.fixture

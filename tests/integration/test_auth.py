@@ -81,6 +81,7 @@ def test_a_destroyed_queue_is_not_found_within_five_seconds_and_a_send_to_it_nev
     api("DELETE", f"/v1/queue/{queue}")
     answer = api("POST", f"/v1/queue/{queue}/messages", {"body": "x"})
     assert (answer.status, answer.code) == (404, "not_found")
+    assert answer.json["error"]["message"] == api("GET", f"/v1/queue/{queue}").json["error"]["message"]
 
 
 NOBODY = (None, "default", "me")
@@ -147,6 +148,14 @@ def test_a_queue_that_is_not_yours_is_like_one_that_is_not_there(
     assert len(texts) == 1
     assert {made for _, made in answers.values()} == {1}
     assert [stranger("GET", f"/v1/queue/{foreign}").json] == before
+
+
+def test_a_header_that_looks_like_what_was_granted_is_none(api: Api) -> None:
+    user = add_user(api.company)
+    queue = api("POST", f"/v1/users/{user}/queue", {"name": "jobs"}).json["id"]
+    path = f"queue/{queue}/attributes"
+    assert api("GET", f"/v1/users/{user}/{path}", headers={"x-naive-user-id": "zzz"}).status == 200
+    assert api("GET", f"/v1/{path}", headers={"x-naive-user-id": f"{user}/zzz"}).status == 404
 
 
 def test_what_its_owner_just_used_is_no_nearer_to_a_stranger(api: Api, stranger: Api, calls: Calls) -> None:

@@ -54,6 +54,8 @@ def test_a_body_in_base64_is_read_and_one_that_is_no_utf8_refused(api: Api) -> N
 def test_an_unknown_field_with_half_a_surrogate_pair_is_a_400(api: Api) -> None:
     answer = api("POST", "/v1/queue", raw='{"name": "x", "\\ud800": 1}')
     assert (answer.status, answer.code) == (400, "invalid_input")
+    assert "unknown field" in answer.json["error"]["message"]
+    assert len(api("POST", "/v1/queue", raw=f'{{"name": {"9" * 4000}}}').text) < 400
 
 
 def test_a_flood_of_unknown_fields_makes_a_short_answer(api: Api) -> None:

@@ -144,6 +144,7 @@ def test_a_list_can_be_asked_for_one_name(api: Api) -> None:
         ({"cursor": "garbled"}, "cursor must be the next_cursor"),
         ({"cursor": ""}, "cursor must be the next_cursor"),
         ({"page": 2}, "unknown field 'page'; known: limit, cursor, name"),
+        ({"name": "jobs", "cursor": "x"}, "give name or cursor, not both"),
     ],
 )
 def test_a_bad_query_is_refused(api: Api, query: Any, says: str) -> None:
@@ -306,6 +307,19 @@ def test_two_creates_of_one_name_at_once_make_one_queue(api: Api, monkeypatch: p
     assert len(api("GET", "/v1/queue").json["queues"]) == 1
 
 
+def test_a_name_that_is_freed_at_that_moment_is_taken(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    queue = api.queue("jobs")
+    real = reservations._unfinished
+
+    def meanwhile(wanted: registry.Queue) -> Any:
+        assert api("DELETE", f"/v1/queue/{queue}").status == 204
+        monkeypatch.setattr(reservations, "_unfinished", real)
+        return real(wanted)
+
+    monkeypatch.setattr(reservations, "_unfinished", meanwhile)
+    assert api("POST", "/v1/queue", {"name": "jobs"}).status == 201
+
+
 def test_a_create_that_died_gives_its_name_to_the_next_one(
     api: Api, calls: Calls, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -355,7 +369,7 @@ def test_a_stale_change_after_a_destroy_changes_nothing(api: Api) -> None:
     queue = api.queue()
     (record,) = registry.named_queue(api.user, "jobs")
     api("DELETE", f"/v1/queue/{queue}")
-    with pytest.raises(Exception, match="no such queue"):
+    with pytest.raises(Exception, match="no such user or resource"):
         queues.change(record, {"visibility_timeout": 1})
     assert api("GET", f"/v1/queue/{queue}").status == 404
 

@@ -31,7 +31,7 @@ class Tenant:
 
 
 # Only what was granted is kept, under everything that decided it: a refusal is decided anew each time.
-_granted: TTLCache[tuple[str, str, str | None], tuple[Tenant, Queue | None]] = TTLCache(1024, CACHE_SECONDS)
+_granted: TTLCache[tuple[str, tuple[str, ...], str | None], tuple[Tenant, Queue | None]] = TTLCache(1024, CACHE_SECONDS)
 
 
 def authorize(headers: Mapping[str, str], path: Mapping[str, str], *, fresh: bool) -> tuple[Tenant, Queue | None]:
@@ -43,7 +43,7 @@ def authorize(headers: Mapping[str, str], path: Mapping[str, str], *, fresh: boo
     key_hash = sha256(_bearer_key(headers).encode()).hexdigest()
     named = [name for name in (path.get("user_id"), headers.get("x-naive-user-id")) if name and name not in _NOBODY]
     queue_id = path.get("id")
-    wanted = (key_hash, "/".join(named), queue_id)
+    wanted = (key_hash, tuple(named), queue_id)
     if fresh:
         return _decide(key_hash, named, queue_id)
     if (grant := _granted.get(wanted)) is None:
@@ -74,9 +74,9 @@ def _decide(key_hash: str, named: list[str], queue_id: str | None) -> tuple[Tena
     elif subject is None:
         subject = key.default_user
     elif user is None or user.company != key.company:
-        raise NotFound("no such user or resource")
+        raise NotFound()
     if queue_id is not None and (queue is None or queue.user != subject):
-        raise NotFound("no such user or resource")
+        raise NotFound()
     return Tenant(key.company, subject, key.id), queue
 
 

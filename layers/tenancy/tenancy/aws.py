@@ -65,7 +65,7 @@ def reaching_aws() -> Iterator[None]:
         if _is_passing(fault):
             raise Unavailable("a service behind this API cannot take the request now") from fault
         if error_code(fault) in ("QueueDoesNotExist", "NonExistentQueue"):
-            raise NotFound("no such queue") from fault
+            raise NotFound() from fault
         raise
     except (ConnectionError, HTTPClientError, ResponseParserError) as fault:
         raise Unavailable("a service behind this API did not answer in time") from fault

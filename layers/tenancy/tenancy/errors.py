@@ -112,6 +112,9 @@ class NotFound(QueueError):
     code = "not_found"
     hint = None
 
+    def __init__(self, message: str = "no such user or resource", *, hint: str | None = None):
+        super().__init__(message, hint=hint)
+
 
 class AlreadyExists(QueueError):
     """The name is taken; details.id says by what."""

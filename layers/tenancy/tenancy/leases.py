@@ -5,12 +5,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from botocore.exceptions import ClientError
+from cachetools import TTLCache
 
 from tenancy import batches, receipts
 from tenancy.aws import POLL_SECONDS, error_code, reaching_aws, sqs, sqs_polling
 from tenancy.errors import Conflict, ReceiptExpired
 from tenancy.messages import (
     ANSWER_BYTES,
+    LARGE_BYTES,
     RECEIVED_ATTRIBUTES,
     WORST_BYTES,
     ReceivedMessage,
@@ -28,6 +30,10 @@ if TYPE_CHECKING:
 
 LOST = ("ReceiptHandleIsInvalid", "MessageNotInflight", "InvalidParameterValue")
 """What SQS says of a handle whose lease is over or whose message is gone. Ours are checked before: never 'garbled'."""
+
+
+# Queues that gave a large message although their record did not say so. One such surprise is enough.
+_seen_large: TTLCache[str, bool] = TTLCache(1024, 3600)
 
 
 class Received(TypedDict):
@@ -50,7 +56,7 @@ def receive(queue: Queue, *, most: int, wait: int, visibility: int | None, deadl
     visibility = queue.visibility_timeout if visibility is None else visibility
     # What authorising took is not waited again: the gateway's clock runs.
     wait = max(0, min(wait, int(deadline - time.monotonic() - POLL_SECONDS)))
-    if queue.large:
+    if queue.large_since is not None or queue.id in _seen_large:
         return _lease_large(queue, most, wait, visibility, deadline)
     return _lease(queue, most, wait, visibility)
 
@@ -129,7 +135,7 @@ def expired() -> ReceiptExpired:
 def _lease(queue: Queue, most: int, wait: int, visibility: int) -> list[ReceivedMessage]:
     """Receive what fits into one answer.
 
-    Only what somebody sent past us, or in the seconds around a queue's first large message, can outgrow it.
+    Only what somebody sent past us, or what meets a poll that began before a queue's first large message, outgrows it.
     """
     try:
         raw = poll(queue.url, most, wait, visibility)
@@ -142,6 +148,8 @@ def _lease(queue: Queue, most: int, wait: int, visibility: int) -> list[Received
             ) from fault
         raise
     now = time.time()
+    if any(len(message["Body"]) > LARGE_BYTES for message in raw):
+        _seen_large[queue.id] = True
     kept = fitting([_leased(queue, message, now, visibility) for message in raw])
     if len(kept) < len(raw):
         give_back(queue.url, raw[len(kept) :])
@@ -149,10 +157,14 @@ def _lease(queue: Queue, most: int, wait: int, visibility: int) -> list[Received
 
 
 def _lease_large(queue: Queue, most: int, wait: int, visibility: int, deadline: float) -> list[ReceivedMessage]:
-    """Receive one message after the other, as long as another of the largest size fits into the answer."""
+    """Receive one message after the other, as long as another of the largest size fits into the answer.
+
+    And as long as the first one's lease runs: afterwards the next receive might give it again.
+    """
     messages = _lease(queue, 1, wait, visibility)
     room = ANSWER_BYTES - sum(map(answered_bytes, messages))
-    while messages and len(messages) < most and room >= WORST_BYTES and time.monotonic() + POLL_SECONDS < deadline:
+    until = min(deadline, time.monotonic() + visibility) - POLL_SECONDS
+    while messages and len(messages) < most and room >= WORST_BYTES and time.monotonic() < until:
         try:
             more = _lease(queue, 1, 0, visibility)
         except Exception as fault:

@@ -5,7 +5,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Annotated, Any, NotRequired, TypedDict
 
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
+from pydantic import BeforeValidator, Field, ValidationInfo
 
 from tenancy.errors import InvalidInput, PayloadTooLarge
 from tenancy.models import Delay, Input
@@ -30,56 +30,69 @@ WORST_BYTES = 4 * MAX_BYTES + 16 * 1024
 
 # What XML 1.0 leaves out, SQS refuses.
 _REFUSED = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_RESERVED = re.compile(r"(aws|amazon)\.|\.|.*\.$|.*\.\.", re.IGNORECASE)
+_ATTRIBUTE_NAME = re.compile(r"[A-Za-z0-9_.-]{1,256}")
+_RESERVED_NAME = re.compile(r"(aws|amazon)\.|\.|.*\.$|.*\.\.", re.IGNORECASE)
 
 
 def _allowed_text(value: object, info: ValidationInfo) -> object:
     """Refuse what SQS refuses, before a JSON or UTF-8 encoder gets to it."""
-    refused = _REFUSED.search(value) if isinstance(value, str) else None
-    if refused:
+    if isinstance(value, str):
+        _refuse_characters(str(info.field_name), value)
+    return value
+
+
+def _allowed_attributes(value: object) -> object:
+    """Refuse names, values and characters that SQS refuses."""
+    for name, text in value.items() if isinstance(value, dict) else ():
+        if not _ATTRIBUTE_NAME.fullmatch(name):
+            raise _bad_attribute(f"the name {name[:80]!r} must be 1 to 256 characters from A-Z a-z 0-9 _ - .")
+        if _RESERVED_NAME.match(name):
+            raise _bad_attribute(
+                f"the name {name!r} must not start with AWS., Amazon. or a period, end with one or have two in a row"
+            )
+        if not isinstance(text, str) or not text:
+            raise _bad_attribute(f"{name} must be a string of at least 1 byte")
+        _refuse_characters(f"attributes.{name}", text)
+    return value
+
+
+def _refuse_characters(field: str, text: str) -> None:
+    if refused := _REFUSED.search(text):
         code_point = f"U+{ord(refused[0]):04X}"
         raise InvalidInput(
-            f"{info.field_name} must not have the character {code_point}, which is at index {refused.start()}",
+            f"{field} must not have the character {code_point}, which is at index {refused.start()}",
             hint="SQS takes tab, line feed, carriage return, U+0020 to U+D7FF, U+E000 to U+FFFD and U+10000 upwards;"
             " send other data as base64.",
-            field=info.field_name,
+            field=field,
             index=refused.start(),
             code_point=code_point,
         )
-    return value
 
 
-def _free_name(value: str) -> str:
-    if _RESERVED.match(value):
-        raise InvalidInput(
-            "an attribute's name must not start with AWS., Amazon. or a period, end with a period or have two in a row",
-            field="attributes",
-        )
-    return value
+def _bad_attribute(rule: str) -> InvalidInput:
+    return InvalidInput(f"attributes: {rule}", field="attributes")
 
 
-Text = Annotated[str, Field(min_length=1), BeforeValidator(_allowed_text)]
+Text = Annotated[str, Field(min_length=1, description="a string of at least 1 byte"), BeforeValidator(_allowed_text)]
 Token = Annotated[
     str,
     Field(min_length=1, max_length=128, pattern="^[!-~]+$", description="a string of 1 to 128 characters from ! to ~"),
 ]
-AttributeName = Annotated[str, Field(max_length=256, pattern="^[A-Za-z0-9_.-]+$"), AfterValidator(_free_name)]
+Attributes = Annotated[
+    dict[str, str],
+    Field(max_length=10, description="at most 10 pairs: name (letters, digits, _ - .) and non-empty string"),
+    BeforeValidator(_allowed_attributes),
+]
 
 
 class NewMessage(Input):
     """A message to be sent."""
 
-    body: Annotated[Text, Field(description="a string of at least 1 byte")]
+    body: Text
     group_id: Token | None = None
     dedup_id: Token | None = None
     delay_seconds: Delay | None = None
-    attributes: (
-        Annotated[
-            dict[AttributeName, Text],
-            Field(max_length=10, description="at most 10 pairs: name (letters, digits, _ - .) and non-empty string"),
-        ]
-        | None
-    ) = None
+    attributes: Attributes | None = None
 
     def fit(self, queue: Queue) -> None:
         """Refuse what is wrong for this queue. Raises InvalidInput, PayloadTooLarge."""

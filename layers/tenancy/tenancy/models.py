@@ -1,7 +1,7 @@
 """What input models share: strict types, no unknown fields, and refusals that name the field and its allowed range."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
@@ -17,14 +17,18 @@ _WHOLE = re.compile(r"-?[0-9]{1,9}")
 class Input(BaseModel):
     """The body or the query of a request. A null is the same as leaving the field out."""
 
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+    model_config = ConfigDict(strict=True, frozen=True)
 
     @model_validator(mode="before")
     @classmethod
-    def _leave_out_nulls(cls, data: object) -> object:
+    def _known_fields_without_nulls(cls, data: object) -> object:
         if not isinstance(data, dict):
             return data
-        return {name: value for name, value in data.items() if value is not None or name not in cls.model_fields}
+        for name in data:
+            if name not in cls.model_fields:
+                known = ", ".join(cls.model_fields) or "there are none here"
+                raise InvalidInput(f"unknown field {name[:80]!r}; known: {known}")
+        return {name: value for name, value in data.items() if value is not None}
 
 
 class Nothing(Input):
@@ -86,9 +90,7 @@ def parse[T: Input](model: type[T], data: object) -> T:
         errors = fault.errors(include_url=False, include_context=False)
         fields = model.model_json_schema().get("properties", {})
         message = "; ".join(_sentence(error, fields) for error in errors[:5])
-        details: dict[str, Any] = {}
-        if errors[0]["loc"] and errors[0]["loc"][0] in fields:
-            details["field"] = errors[0]["loc"][0]
+        details: dict[str, Any] = {"field": errors[0]["loc"][0]} if errors[0]["loc"] else {}
         # The fault holds the input, so it does not travel with the refusal.
         raise InvalidInput(message, **details) from None
 
@@ -96,15 +98,17 @@ def parse[T: Input](model: type[T], data: object) -> T:
 def _sentence(error: Mapping[str, Any], fields: Mapping[str, Any]) -> str:
     if not error["loc"]:
         return "a JSON object is expected"
-    name = error["loc"][0]
-    where = ".".join(str(part)[:80] for part in error["loc"] if part != "[key]")
-    if error["type"] == "extra_forbidden":
-        allowed = ", ".join(fields) or "there are none here"
-        return f"unknown field {where!r}; known: {allowed}"
-    expected = _expected(fields[name]) if len(error["loc"]) == 1 else error["msg"].lower()
+    expected = _expected(_schema_at(error["loc"][1:], fields[error["loc"][0]]))
+    where = ".".join(map(str, error["loc"]))
     if error["type"] == "missing":
         return f"{where} is required: {expected}"
     return f"{where} must be {expected}{_got(error['input'])}"
+
+
+def _schema_at(path: Sequence[int | str], schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The schema of an entry inside a list, or of the field itself."""
+    schema = next((option for option in schema.get("anyOf", []) if option.get("type") != "null"), schema)
+    return _schema_at(path[1:], schema["items"]) if path else schema
 
 
 def _got(value: object) -> str:
@@ -118,7 +122,6 @@ def _got(value: object) -> str:
 
 def _expected(schema: Mapping[str, Any]) -> str:
     """A field's rule in words, from its JSON schema."""
-    schema = next((option for option in schema.get("anyOf", []) if option.get("type") != "null"), schema)
     if "enum" in schema:
         return "one of " + ", ".join(map(str, schema["enum"]))
     match schema.get("type"):

@@ -1,10 +1,12 @@
 """Sending: one message, or many of which each succeeds or fails alone."""
 
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
 from tenancy import batches, registry
+from tenancy.auth import CACHE_SECONDS
 from tenancy.aws import reaching_aws, sqs
 from tenancy.errors import EntryError, InvalidInput, QueueError, Unavailable
 from tenancy.messages import LARGE_BYTES, MAX_BYTES, NewMessage, SentMessage
@@ -79,9 +81,13 @@ def put(queue: Queue, messages: Sequence[Outgoing], deadline: float) -> list[Sen
 
 
 def _announce_large(queue: Queue, size: int) -> None:
-    """A receive must know before it leases ten of them that they may outgrow its answer."""
-    if size > LARGE_BYTES and not queue.large:
-        registry.mark_large(queue)
+    """See to it that no receive takes ten of them at once, which would outgrow its answer.
+
+    The first large message of a queue waits until every receive that goes by an older grant is told.
+    """
+    if size > LARGE_BYTES:
+        since = queue.large_since or registry.mark_large(queue)
+        time.sleep(max(0.0, since + CACHE_SECONDS - time.time()))
 
 
 def _batches(queue: Queue, messages: Sequence[Outgoing]) -> Iterator[list[int]]:

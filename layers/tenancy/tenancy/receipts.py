@@ -44,8 +44,13 @@ def read(text: str, queue_id: str) -> Receipt:
     content = (tokens.unseal(_KIND, text, queue_id) if len(text) <= MAX_LENGTH else None) or b""
     try:
         received_at, visibility = _HEAD.unpack_from(content)
-        return Receipt(content[_HEAD.size :].decode("ascii"), received_at, visibility)
+        handle = content[_HEAD.size :].decode("ascii")
     except (struct.error, UnicodeDecodeError):
-        raise ReceiptInvalid(
-            "receipt_handle is not one that a receive of this queue gave", field="receipt_handle"
-        ) from None
+        raise _invalid() from None
+    if not handle.isprintable() or not handle:
+        raise _invalid()
+    return Receipt(handle, received_at, visibility)
+
+
+def _invalid() -> ReceiptInvalid:
+    return ReceiptInvalid("receipt_handle is not one that a receive of this queue gave", field="receipt_handle")

@@ -1,5 +1,6 @@
 """What the service knows about keys, users and queues. The only way to a queue's URL."""
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -46,8 +47,8 @@ class Queue:
     delay_seconds: int
     max_receive_count: int | None = None
     content_based_dedup: bool | None = None
-    large: bool = False
-    """Whether it may hold messages above the size of which ten fit into one answer."""
+    large_since: int | None = None
+    """Since when it may hold messages of a size of which ten do not fit into one answer, in seconds since 1970."""
     url: str = ""
     dlq_url: str | None = None
 
@@ -115,9 +116,10 @@ def change_queue(queue: Queue, settings: dict[str, int]) -> None:
     )
 
 
-def mark_large(queue: Queue) -> None:
-    """Remember that the queue may hold large messages, before the first of them is sent."""
-    _update_active(queue, "SET #large = :large", large=True)
+def mark_large(queue: Queue) -> int:
+    """Note that the queue is about to get large messages; the answer is since when. Raises NotFound."""
+    changed = _update_active(queue, "SET large_since = if_not_exists(large_since, :now)", now=math.ceil(time.time()))
+    return int(changed["large_since"])
 
 
 def start_purge(queue: Queue, which: Literal["purged_at", "dlq_purged_at"]) -> int:
@@ -133,7 +135,7 @@ def start_purge(queue: Queue, which: Literal["purged_at", "dlq_purged_at"]) -> i
     except ConditionFailed as failed:
         item = table.read([queue_key(queue.id)]).get(queue_key(queue.id))
         if item is None or _active(item) is None:
-            raise NotFound("no such queue") from failed
+            raise NotFound() from failed
         left = max(1, item[which] + PURGE_SECONDS - now)
         raise PurgeInProgress(f"the last purge was less than {PURGE_SECONDS} s ago", retry_after=left) from failed
     return now
@@ -159,11 +161,13 @@ def name_key(user_id: str, name: str) -> table.Key:
     return "USER#" + user_id, "QUEUE_NAME#" + name
 
 
-def _update_active(queue: Queue, change: str, **values: Any) -> None:
+def _update_active(queue: Queue, change: str, **values: Any) -> Item:
     try:
-        table.update(queue_key(queue.id), change, condition="#state = :active", values={"active": "active", **values})
+        return table.update(
+            queue_key(queue.id), change, condition="#state = :active", values={"active": "active", **values}
+        )
     except ConditionFailed as gone:
-        raise NotFound("no such queue") from gone
+        raise NotFound() from gone
 
 
 def _queues(ids: Sequence[str]) -> list[Queue]:
@@ -180,7 +184,7 @@ def _active(item: Item) -> Queue | None:
     return Queue(
         **stored,
         created_at=float(item["created_at"]),
-        large=item.get("large", False),
+        large_since=item.get("large_since"),
         url=item["url"],
         dlq_url=item.get("dlq_url"),
     )

@@ -12,6 +12,7 @@ from tenancy.errors import AlreadyExists, NotFound, RequestInProgress
 from tenancy.registry import STORED, Queue, name_key, queue_key, user_key
 from tenancy.table import ConditionFailed, Item, Write
 
+_TRIES = 3
 _CREATING_SECONDS = 30
 """A queue that is still being made after this long is left over from a function that died: none runs longer."""
 
@@ -22,22 +23,19 @@ def reserve(queue: Queue) -> None:
     Raises AlreadyExists, RequestInProgress while another request makes a queue of that name, NotFound when the user is
     being deleted. A reservation that was never finished is taken over and left to the reconciler.
     """
-    try:
-        table.transact(_reservation(queue, table.put(_name_item(queue))))
-    except ConditionFailed:
-        stale = _unfinished(queue)
+    for _ in range(_TRIES):
         try:
-            table.transact(
-                [
-                    *_reservation(
-                        queue,
-                        table.put(_name_item(queue), condition="queue_id = :stale", stale=stale["id"]),
-                    ),
-                    _mark_deleting(stale["id"], "creating"),
-                ]
-            )
-        except ConditionFailed as taken:
-            raise _in_progress() from taken
+            return table.transact(_reservation(queue, table.put(_name_item(queue))))
+        except ConditionFailed:
+            stale = _unfinished(queue)
+        if stale is None:
+            continue
+        takeover = table.put(_name_item(queue), condition="queue_id = :stale", stale=stale["id"])
+        try:
+            return table.transact([*_reservation(queue, takeover), _mark_deleting(stale["id"], "creating")])
+        except ConditionFailed:
+            continue
+    raise _in_progress()
 
 
 def activate(queue: Queue, url: str, dlq_url: str | None) -> None:
@@ -63,7 +61,7 @@ def retire(queue: Queue) -> None:
             ]
         )
     except ConditionFailed as gone:
-        raise NotFound("no such queue") from gone
+        raise NotFound() from gone
 
 
 def forget(queue: Queue) -> None:
@@ -94,15 +92,18 @@ def _name_item(queue: Queue) -> Item:
     return {"pk": pk, "sk": sk, "name": queue.name, "queue_id": queue.id}
 
 
-def _unfinished(queue: Queue) -> Item:
-    """The record of the stale reservation that holds the queue's name; raises what else can be the matter."""
+def _unfinished(queue: Queue) -> Item | None:
+    """The record of the stale reservation that holds the queue's name, None when the name is free by now.
+
+    Raises what else can be the matter.
+    """
     user, name = user_key(queue.user), name_key(queue.user, queue.name)
     found = table.read([user, name])
     if found.get(user, {}).get("status") != "active":
-        raise NotFound("no such user or resource")
+        raise NotFound()
     holder = _holder(found[name]["queue_id"]) if name in found else None
-    if holder is None:  # It was freed a moment ago.
-        raise _in_progress()
+    if holder is None or holder["state"] == "deleting":
+        return None
     if holder["state"] == "active":
         raise AlreadyExists(f"there is a queue named {queue.name!r}", id=holder["id"])
     if (left := holder["due_at"] - time.time()) > 0:

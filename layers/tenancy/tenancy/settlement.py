@@ -7,11 +7,30 @@ from typing import Any, NotRequired, TypedDict
 
 from tenancy import batches, receipts
 from tenancy.aws import reaching_aws, sqs
-from tenancy.errors import EntryError, QueueError, ReceiptInvalid, Unavailable
+from tenancy.errors import EntryError, QueueError, Unavailable
 from tenancy.leases import LOST, expired, is_gone
+from tenancy.models import Input, ReceiptHandle, Visibility, parse
 from tenancy.names import timestamp
 from tenancy.receipts import Receipt
 from tenancy.registry import Queue
+
+
+class Ack(Input):
+    """A message whose work is done."""
+
+    receipt_handle: ReceiptHandle
+
+
+class Retry(Ack):
+    """A message to be given back, to be received again after a delay."""
+
+    delay_seconds: Visibility = 0
+
+
+class Extend(Ack):
+    """A message to be held for so many seconds from now."""
+
+    visibility: Visibility
 
 
 class Settled(TypedDict):
@@ -32,26 +51,21 @@ class _Entry:
 
 
 def settle(
-    queue: Queue,
-    *,
-    ack: Sequence[str],
-    retry: Sequence[tuple[str, int]],
-    extend: Sequence[tuple[str, int]],
-    deadline: float,
+    queue: Queue, *, ack: Sequence[object], retry: Sequence[object], extend: Sequence[object], deadline: float
 ) -> dict[str, list[Settled]]:
-    """Acknowledge, give back and extend many leases (handles, with seconds); each succeeds or fails alone.
+    """Acknowledge (handles), give back and extend (as Retry and Extend) many leases; each succeeds or fails alone.
 
     Raises Unavailable when SQS takes none of them; what is not reached before the deadline is unavailable.
     """
     answer: dict[str, list[Settled]] = {}
     work: list[tuple[str, Sequence[_Entry]]] = []
-    for verb, asked in (("ack", [(handle, 0) for handle in ack]), ("retry", retry), ("extend", extend)):
+    for verb, asked in (("ack", ack), ("retry", retry), ("extend", extend)):
         answer[verb] = [_failed(Unavailable("not reached, since an earlier one failed"))] * len(asked)
         entries = []
-        for index, (handle, visibility) in enumerate(asked):
+        for index, entry in enumerate(asked):
             try:
-                entries.append(_Entry(index, receipts.read(handle, queue.id), visibility))
-            except ReceiptInvalid as refusal:
+                entries.append(_read(queue, verb, index, entry))
+            except QueueError as refusal:
                 answer[verb][index] = _failed(refusal)
         work += [(verb, batch) for batch in batches.tens(entries)]
 
@@ -63,6 +77,18 @@ def settle(
 
     batches.attempt(work, do, deadline)
     return answer
+
+
+def _read(queue: Queue, verb: str, index: int, entry: object) -> _Entry:
+    if verb == "ack":
+        handle, visibility = parse(Ack, {"receipt_handle": entry}).receipt_handle, 0
+    elif verb == "retry":
+        retry = parse(Retry, entry)
+        handle, visibility = retry.receipt_handle, retry.delay_seconds
+    else:
+        extend = parse(Extend, entry)
+        handle, visibility = extend.receipt_handle, extend.visibility
+    return _Entry(index, receipts.read(handle, queue.id), visibility)
 
 
 def _acknowledge(queue: Queue, batch: Sequence[_Entry]) -> list[Settled]:

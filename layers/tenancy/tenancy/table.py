@@ -54,17 +54,22 @@ def query(pk: str, prefix: str, *, after: str, limit: int) -> list[Item]:
     return [_plain(raw) for raw in answer["Items"]]
 
 
-def update(key: Key, change: str, *, condition: str, values: Mapping[str, Any]) -> None:
-    """Change an item by an update expression. Raises ConditionFailed when the condition does not hold."""
+def update(key: Key, change: str, *, condition: str, values: Mapping[str, Any]) -> Item:
+    """Change an item by an update expression; the answer is the item as it is then.
+
+    Raises ConditionFailed when the condition does not hold.
+    """
     try:
         with reaching_aws():
-            dynamodb.update_item(
+            answer = dynamodb.update_item(
                 TableName=REGISTRY_TABLE,
                 Key=_key(key),
                 UpdateExpression=change,
                 ConditionExpression=condition,
+                ReturnValues="ALL_NEW",
                 **_expression(f"{change} {condition}", values),
             )
+            return _plain(answer.get("Attributes", {}))
     except ClientError as fault:
         if error_code(fault) == "ConditionalCheckFailedException":
             raise ConditionFailed from fault
