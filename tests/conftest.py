@@ -16,6 +16,7 @@ os.environ |= {
             "arn:aws:iam::123456789012:role/naive/test/task-{user}",
         ]
     ),
+    "IDEMPOTENCY_TABLE": "idempotency",
     "REGISTRY_TABLE": "registry",
     "STAGE": "test",
 }

@@ -131,14 +131,7 @@ class Api:
 def aws() -> Iterator[None]:
     """A fresh account with the template's registry; nothing is remembered from the test before."""
     with mock_aws():
-        registry = resource("Registry")
-        boto3.client("dynamodb").create_table(
-            TableName="registry",
-            BillingMode=registry["BillingMode"],
-            AttributeDefinitions=registry["AttributeDefinitions"],
-            KeySchema=registry["KeySchema"],
-            GlobalSecondaryIndexes=registry["GlobalSecondaryIndexes"],
-        )
+        make_tables()
         yield
     _caches.clear()
 
@@ -214,6 +207,17 @@ def api(aws: None) -> Api:
 def stranger(aws: None) -> Api:
     """A client of another company."""
     return new_company("other")
+
+
+def make_tables() -> None:
+    """The template's tables."""
+    for name in ("Registry", "Idempotency"):
+        made = {
+            field: resource(name)[field]
+            for field in ("BillingMode", "AttributeDefinitions", "KeySchema", "GlobalSecondaryIndexes")
+            if field in resource(name)
+        }
+        boto3.client("dynamodb").create_table(TableName=name.lower(), **made)
 
 
 def new_company(name: str) -> Api:

@@ -18,6 +18,7 @@ CODES = {
     "not_found": 404,
     "already_exists": 409,
     "conflict": 409,
+    "idempotency_mismatch": 409,
     "purge_in_progress": 409,
     "request_in_progress": 409,
     "payload_too_large": 413,

@@ -4,9 +4,9 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-import boto3
+import botocore.session
 from botocore.config import Config
 from botocore.exceptions import ClientError, ConnectionError, HTTPClientError
 from botocore.parsers import ResponseParserError
@@ -14,6 +14,7 @@ from botocore.parsers import ResponseParserError
 from tenancy.errors import NotFound, Unavailable
 
 if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
     from mypy_boto3_sqs import SQSClient
 
 STAGE = os.environ["STAGE"]
@@ -30,25 +31,28 @@ CALL_SECONDS = 10
 POLL_SECONDS = _CONNECT_SECONDS + _READ_SECONDS
 """What a receive can take beyond the seconds that it waits: it is tried once."""
 
-_session = boto3.session.Session()
+# botocore's own session: boto3 would only add what functions do not use, and the time to import it.
+_session = botocore.session.get_session()
 
 
-def _config(read_seconds: int, attempts: int) -> Config:
-    return Config(
+def _client(service: str, read_seconds: int, attempts: int = _ATTEMPTS) -> Any:
+    config = Config(
         connect_timeout=_CONNECT_SECONDS,
         read_timeout=read_seconds,
         retries={"mode": "standard", "total_max_attempts": attempts},
     )
+    return _session.create_client(service, config=config)
 
 
-dynamodb = _session.client("dynamodb", config=_config(_READ_SECONDS, attempts=_ATTEMPTS))
-sqs = _session.client("sqs", config=_config(_READ_SECONDS, attempts=_ATTEMPTS))
+dynamodb: "DynamoDBClient" = _client("dynamodb", _READ_SECONDS)
+sqs: "SQSClient" = _client("sqs", _READ_SECONDS)
 
 
 @cache
 def sqs_polling(wait: int) -> "SQSClient":
     """The SQS client for a receive that waits so many seconds: tried once, since a repeated receive leases twice."""
-    return _session.client("sqs", config=_config(wait + _READ_SECONDS, attempts=1))
+    client: SQSClient = _client("sqs", wait + _READ_SECONDS, attempts=1)
+    return client
 
 
 def error_code(fault: ClientError) -> str:

@@ -42,6 +42,25 @@ class Request[T: Input]:
         return self._queue
 
 
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """What a handler does, for whoever describes it."""
+
+    run: Callable[..., object]
+    body: type[Input] | None = None
+    query: type[Input] | None = None
+    status: int = 200
+    errors: tuple[type[QueueError], ...] = ()
+    """Its own refusals, besides those that every operation has."""
+    public: bool = False
+
+
+class Json(str):
+    """A text that is JSON already, to be answered as it is."""
+
+    __slots__ = ()
+
+
 def endpoint[T: Input](
     *,
     body: type[T] | None = None,
@@ -49,11 +68,13 @@ def endpoint[T: Input](
     status: int = 200,
     fresh: bool = False,
     max_bytes: int = _MAX_BODY,
+    errors: tuple[type[QueueError], ...] = (),
 ) -> Callable[[Callable[[Request[T]], object]], Handler]:
     """Make an operation the handler of its route.
 
     `body` or `query` is the model of its input, `status` that of success (204 answers no body), `fresh` reads key and
-    queue anew instead of up to 5 s old, `max_bytes` bounds the request's body.
+    queue anew instead of up to 5 s old, `max_bytes` bounds the request's body. `errors` says how it may refuse, besides
+    how every operation may.
     """
 
     def decorate(operation: Callable[[Request[T]], object]) -> Handler:
@@ -62,27 +83,40 @@ def endpoint[T: Input](
             tenant, queue = auth.authorize(event["headers"], event.get("pathParameters") or {}, fresh=fresh)
             note(company=tenant.company, user=tenant.user, key_id=tenant.key_id)
             asked = parse(query or Nothing, event.get("queryStringParameters") or {})
-            if query is None and event["requestContext"]["http"]["method"] in _WITH_BODY:
-                asked = parse(body or Nothing, _json_object(event, max_bytes))
-            # An operation that takes nothing is declared on Input itself, which Nothing is.
-            return operation(Request(tenant, cast(T, asked), deadline, queue))
+            method = event["requestContext"]["http"]["method"]
+            if query is not None or method not in _WITH_BODY:
+                return operation(Request(tenant, cast(T, asked), deadline, queue))
+            raw = _raw_body(event, max_bytes)
 
-        return _handler(run, status)
+            def answer() -> object:
+                # An operation that takes nothing is declared on Input itself, which Nothing is.
+                given = cast(T, parse(body or Nothing, _json_object(raw)))
+                return operation(Request(tenant, given, deadline, queue))
+
+            key = event["headers"].get("idempotency-key")
+            if method != "POST" or key is None:
+                return answer()
+            # Here, since most requests have no key, and this is a tenth of a function's start.
+            from tenancy import idempotency
+
+            return idempotency.once(tenant, method, event["rawPath"], key, raw, context, answer)
+
+        return _handler(run, Operation(operation, body, query, status, errors))
 
     return decorate
 
 
 def public(operation: Callable[[], object]) -> Handler:
     """Make an operation that anybody may call the handler of its route."""
-    return _handler(lambda event, context: operation(), 200)
+    return _handler(lambda event, context: operation(), Operation(operation, public=True))
 
 
-def _handler(run: Callable[[Event, Any], object], status: int) -> Handler:
+def _handler(run: Callable[[Event, Any], object], operation: Operation) -> Handler:
     def handler(event: Event, context: Any) -> Answer:
         request_id = event["requestContext"]["requestId"]
         note(request_id=request_id)
         try:
-            answer = _answer(status, run(event, context), request_id)
+            answer = _answer(operation.status, run(event, context), request_id)
         except QueueError as refusal:
             note(code=refusal.code)
             answer = _refuse(refusal, request_id)
@@ -94,15 +128,21 @@ def _handler(run: Callable[[Event, Any], object], status: int) -> Handler:
         flush()
         return answer
 
+    handler.operation = operation  # type: ignore[attr-defined]  # for the description of the API; Lambda does not mind
     return handler
 
 
-def _json_object(event: Event, max_bytes: int) -> object:
-    """The request's body as it was sent, parsed; no body is an empty object."""
+def _raw_body(event: Event, max_bytes: int) -> bytes:
+    """The request's body as it was sent."""
     sent = event.get("body") or ""
     raw = base64.b64decode(sent) if event.get("isBase64Encoded") else sent.encode("utf-8", "surrogatepass")
     if len(raw) > max_bytes:
         raise PayloadTooLarge(f"the request must be at most {max_bytes} bytes, not {len(raw)}")
+    return raw
+
+
+def _json_object(raw: bytes) -> object:
+    """The body parsed; no body is an empty object."""
     if not raw.strip():
         return {}
     try:
@@ -131,4 +171,5 @@ def _answer(status: int, body: object, request_id: str) -> Answer:
     if status == 204:
         return {"statusCode": status, "headers": headers}
     headers["Content-Type"] = "application/json"
-    return {"statusCode": status, "headers": headers, "body": json.dumps(body, ensure_ascii=False)}
+    text = body if isinstance(body, Json) else json.dumps(body, ensure_ascii=False)
+    return {"statusCode": status, "headers": headers, "body": text}

@@ -9,6 +9,7 @@ QueueError                  500 internal_error
 ├── NotFound                404 not_found
 ├── AlreadyExists           409 already_exists
 ├── Conflict                409 conflict
+├── IdempotencyMismatch     409 idempotency_mismatch
 ├── PurgeInProgress         409 purge_in_progress
 ├── RequestInProgress       409 request_in_progress
 ├── PayloadTooLarge         413 payload_too_large
@@ -23,6 +24,12 @@ class EntryError(TypedDict):
 
     code: str
     message: str
+
+
+class Failed(TypedDict):
+    """The answer of an entry that was not done."""
+
+    error: EntryError
 
 
 class ErrorBody(EntryError):
@@ -132,6 +139,14 @@ class Conflict(QueueError):
     hint = None
 
 
+class IdempotencyMismatch(QueueError):
+    """An Idempotency-Key was repeated with another body."""
+
+    status = 409
+    code = "idempotency_mismatch"
+    hint = "Use a new key for a new request; repeat a request with the very bytes of its first body."
+
+
 class PurgeInProgress(QueueError):
     """The queue was purged less than a minute ago."""
 
@@ -141,11 +156,11 @@ class PurgeInProgress(QueueError):
 
 
 class RequestInProgress(QueueError):
-    """The same thing is being made by another request at this moment."""
+    """The same is being done by another request at this moment."""
 
     status = 409
     code = "request_in_progress"
-    hint = "Wait as long as Retry-After says, then look whether it is there."
+    hint = "Wait as long as Retry-After says, then ask again."
 
 
 class PayloadTooLarge(QueueError):

@@ -12,6 +12,7 @@ from tenancy.errors import Conflict, NotFound, PurgeInProgress, Unavailable
 from tenancy.messages import MAX_BYTES
 from tenancy.names import queue_names, timestamp
 from tenancy.registry import PURGE_SECONDS, Queue
+from tenancy.reservations import Leftover
 from tenancy.telemetry import log_unhandled
 
 _DLQ_RETENTION = 1_209_600
@@ -146,6 +147,23 @@ def destroy(queue: Queue) -> None:
         reservations.forget(queue)
     except Unavailable as fault:
         log_unhandled(fault)
+
+
+def clean_up(left: Leftover) -> None:
+    """Destroy what is left of a queue that was never finished, or never quite destroyed.
+
+    Raises NotFound when somebody else has gone on with it meanwhile.
+    """
+    if left.state == "creating":
+        reservations.retire(left.queue, "creating")
+    for name in queue_names(STAGE, left.queue.user, left.queue.id, fifo=left.queue.fifo):
+        try:
+            with reaching_aws():
+                url = sqs.get_queue_url(QueueName=name)["QueueUrl"]
+        except NotFound:
+            continue
+        _delete(url)
+    reservations.forget(left.queue)
 
 
 def dlq_url(queue: Queue) -> str:

@@ -146,6 +146,18 @@ def undo_purge(queue: Queue, which: Literal["purged_at", "dlq_purged_at"], start
     table.update(queue_key(queue.id), f"REMOVE {which}", condition=f"{which} = :started", values={"started": started})
 
 
+def queue_of(item: Item) -> Queue:
+    """The queue that a record describes, in use or not; one that was never finished has no url."""
+    stored: dict[str, Any] = {field: item.get(field) for field in STORED}
+    return Queue(
+        **stored,
+        created_at=float(item["created_at"]),
+        large_since=item.get("large_since"),
+        url=item.get("url", ""),
+        dlq_url=item.get("dlq_url"),
+    )
+
+
 def user_key(user_id: str) -> table.Key:
     """Where a user's record is."""
     return "USER#" + user_id, "USER"
@@ -178,13 +190,4 @@ def _queues(ids: Sequence[str]) -> list[Queue]:
 
 
 def _active(item: Item) -> Queue | None:
-    if item["state"] != "active":
-        return None
-    stored: dict[str, Any] = {field: item.get(field) for field in STORED}
-    return Queue(
-        **stored,
-        created_at=float(item["created_at"]),
-        large_since=item.get("large_since"),
-        url=item["url"],
-        dlq_url=item.get("dlq_url"),
-    )
+    return queue_of(item) if item["state"] == "active" else None

@@ -6,15 +6,29 @@ queue is taken over once no function can be working on it any more, and what is 
 
 import math
 import time
+from dataclasses import dataclass
+from typing import Literal
 
 from tenancy import table
 from tenancy.errors import AlreadyExists, NotFound, RequestInProgress
-from tenancy.registry import STORED, Queue, name_key, queue_key, user_key
+from tenancy.registry import STORED, Queue, name_key, queue_key, queue_of, user_key
 from tenancy.table import ConditionFailed, Item, Write
+
+_DELETING_SECONDS = 30
+"""The request that retired a queue destroys it itself, unless it dies within this time."""
 
 _TRIES = 3
 _CREATING_SECONDS = 30
 """A queue that is still being made after this long is left over from a function that died: none runs longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leftover:
+    """A queue that is neither in use nor gone, and since when (in seconds since 1970) nobody works on it."""
+
+    queue: Queue
+    state: Literal["creating", "deleting"]
+    due_at: int
 
 
 def reserve(queue: Queue) -> None:
@@ -51,13 +65,16 @@ def activate(queue: Queue, url: str, dlq_url: str | None) -> None:
         raise _in_progress() from overtaken
 
 
-def retire(queue: Queue) -> None:
-    """Free the queue's name and mark it as being destroyed: from here on it exists for nobody. Raises NotFound."""
+def retire(queue: Queue, state: Literal["active", "creating"] = "active") -> None:
+    """Free the queue's name and mark it as being destroyed: from here on it exists for nobody.
+
+    Raises NotFound when it is not in this state any more.
+    """
     try:
         table.transact(
             [
                 table.remove(name_key(queue.user, queue.name), condition="queue_id = :id", id=queue.id),
-                _mark_deleting(queue.id, "active"),
+                _mark_deleting(queue.id, state),
             ]
         )
     except ConditionFailed as gone:
@@ -67,6 +84,16 @@ def retire(queue: Queue) -> None:
 def forget(queue: Queue) -> None:
     """Remove the record of a queue that is no more in SQS."""
     table.delete(queue_key(queue.id))
+
+
+def due(limit: int) -> list[Leftover]:
+    """Queues that a function has left half made or half destroyed, the oldest first."""
+    now = int(time.time())
+    keys = [key for state in ("creating", "deleting") for key in table.due(state, before=now, limit=limit)]
+    # The index may be behind the table, so the records themselves say what is due.
+    records = table.read(keys[:limit]).values() if keys else ()
+    leftovers = [Leftover(queue_of(item), item["state"], item["due_at"]) for item in records if "due_at" in item]
+    return sorted((left for left in leftovers if left.due_at <= now), key=lambda left: left.due_at)
 
 
 def _reservation(queue: Queue, name: Write) -> list[Write]:
@@ -126,6 +153,6 @@ def _mark_deleting(queue_id: str, state: str) -> Write:
         "SET #state = :deleting, due = :deleting, due_at = :now",
         condition="#state = :state",
         deleting="deleting",
-        now=int(time.time()),
+        now=int(time.time()) + _DELETING_SECONDS,
         state=state,
     )

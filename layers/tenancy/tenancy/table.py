@@ -1,9 +1,9 @@
 """The registry's table: reads and writes of plain items, and what a failed condition means."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import NoneType
 from typing import Any
 
-from boto3.dynamodb.types import TypeDeserializer, TypeSerializer
 from botocore.exceptions import ClientError
 
 from tenancy.aws import REGISTRY_TABLE, dynamodb, error_code, reaching_aws
@@ -15,8 +15,9 @@ type Key = tuple[str, str]
 type Write = Any
 """One write of a transaction, as `put`, `change`, `remove` and `check` make it."""
 
-_serializer = TypeSerializer()
-_deserializer = TypeDeserializer()
+# The kinds of values that are stored, as DynamoDB calls them and as it gives them.
+_KINDS = {str: "S", int: "N", bool: "BOOL", NoneType: "NULL"}
+_READERS: dict[str, Callable[[Any], Any]] = {"S": str, "N": int, "BOOL": bool, "NULL": lambda _: None}
 _READS = 3
 
 
@@ -52,6 +53,19 @@ def query(pk: str, prefix: str, *, after: str, limit: int) -> list[Item]:
             ExpressionAttributeValues=_values({"pk": pk, "first": f"{prefix}{after}\0", "last": f"{prefix}~"}),
         )
     return [_plain(raw) for raw in answer["Items"]]
+
+
+def due(kind: str, *, before: int, limit: int) -> list[Key]:
+    """Keys of items that are due for the reconciler, from the sparse index; at most `limit`, the oldest first."""
+    with reaching_aws():
+        answer = dynamodb.query(
+            TableName=REGISTRY_TABLE,
+            IndexName="due",
+            Limit=limit,
+            KeyConditionExpression="due = :kind AND due_at <= :before",
+            ExpressionAttributeValues=_values({"kind": kind, "before": before}),
+        )
+    return [(item["pk"]["S"], item["sk"]["S"]) for item in answer["Items"]]
 
 
 def update(key: Key, change: str, *, condition: str, values: Mapping[str, Any]) -> Item:
@@ -99,7 +113,7 @@ def transact(writes: Sequence[Write]) -> None:
 
 def put(item: Item, *, condition: str = "attribute_not_exists(pk)", **values: Any) -> Write:
     """A write for `transact`: store a whole item, a new one unless the condition says otherwise."""
-    raw = {name: _serializer.serialize(value) for name, value in item.items() if value is not None}
+    raw = {name: _typed(value) for name, value in item.items() if value is not None}
     return {
         "Put": {
             "TableName": REGISTRY_TABLE,
@@ -161,14 +175,17 @@ def _expression(text: str, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _values(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {f":{name}": _serializer.serialize(value) for name, value in values.items()}
+    return {f":{name}": _typed(value) for name, value in values.items()}
 
 
 def _key(key: Key) -> dict[str, Any]:
     return {"pk": {"S": key[0]}, "sk": {"S": key[1]}}
 
 
-def _plain(raw: Mapping[str, Any]) -> Item:
-    """An item with whole numbers for DynamoDB's decimals."""
-    item = {name: _deserializer.deserialize(value) for name, value in raw.items()}
-    return {name: int(value) if hasattr(value, "to_integral_value") else value for name, value in item.items()}
+def _typed(value: Any) -> dict[str, Any]:
+    kind = _KINDS[type(value)]
+    return {kind: True if value is None else str(value) if kind == "N" else value}
+
+
+def _plain(raw: Mapping[str, Mapping[str, Any]]) -> Item:
+    return {name: _READERS[kind](value) for name, typed in raw.items() for kind, value in typed.items()}

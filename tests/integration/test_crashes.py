@@ -1,0 +1,231 @@
+"""A function dies before or after any AWS call; what comes next leaves one queue, one name and nothing else.
+
+The places to die are those of a recorded run, so a call that is added is covered.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+import boto3
+import pytest
+from botocore.client import BaseClient
+from moto import mock_aws
+
+from functions.reconcile.app import handler as reconcile
+from tenancy import table
+from tests.integration.conftest import (
+    Answer,
+    Api,
+    Calls,
+    Context,
+    aws_fault,
+    forget_grants,
+    make_tables,
+    new_company,
+)
+
+QUEUE = {"name": "jobs", "type": "fifo", "dlq": True}
+OTHER = {"name": "jobs", "visibility_timeout": 7}
+
+
+@pytest.fixture(autouse=True)
+def aws() -> None:
+    """Each case here has an account of its own."""
+
+
+class Died(BaseException):
+    """The function's process is gone; no handler of ours sees it."""
+
+
+@contextmanager
+def hooked(hook: Callable[[int, str], None]) -> Iterator[list[str]]:
+    """Call the hook before and after each AWS call with its number; the calls that were made are recorded."""
+    made: list[str] = []
+    real: Any = getattr(BaseClient, "_make_api_call")  # noqa: B009  # untyped, and every call goes through it
+
+    def call(self: BaseClient, operation: str, arguments: dict[str, Any]) -> Any:
+        number = len(made)
+        made.append(operation)
+        hook(number, "before")
+        answer = real(self, operation, arguments)
+        hook(number, "after")
+        return answer
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(BaseClient, "_make_api_call", call)
+        yield made
+
+
+def dying(at: int, when: str) -> AbstractContextManager[list[str]]:
+    """Let the process die before or after the call of that number."""
+
+    def hook(number: int, moment: str) -> None:
+        if (number, moment) == (at, when):
+            raise Died
+
+    return hooked(hook)
+
+
+def meanwhile(at: int, act: Callable[[], Any]) -> AbstractContextManager[list[str]]:
+    """Let something else happen before the call of that number."""
+    done: list[int] = []
+
+    def hook(number: int, moment: str) -> None:
+        if number == at and not done:
+            done.append(number)
+            act()
+
+    return hooked(hook)
+
+
+def create(api: Api, body: Any = QUEUE) -> Answer:
+    return api("POST", "/v1/queue", body)
+
+
+def destroy(api: Api) -> Answer:
+    (queue,) = api("GET", "/v1/queue", name="jobs").json["queues"]
+    return api("DELETE", f"/v1/queue/{queue['id']}")
+
+
+@contextmanager
+def account() -> Iterator[Api]:
+    """A fresh account with one company."""
+    with mock_aws():
+        make_tables()
+        yield new_company("acme")
+
+
+def places(act: Callable[[Api], Answer], prepare: Callable[[Api], Any]) -> list[tuple[int, str]]:
+    """Before and after each call of a run in which nothing goes wrong."""
+    with account() as api:
+        prepare(api)
+        with hooked(lambda number, when: None) as made:
+            assert act(api).status < 300
+    assert len(made) >= 4
+    return [(number, when) for number in range(len(made)) for when in ("before", "after")]
+
+
+def later(seconds: float, patch: pytest.MonkeyPatch) -> None:
+    now = time.time() + seconds
+    patch.setattr(time, "time", lambda: now)
+
+
+def repeat_the_same(api: Api, patch: pytest.MonkeyPatch) -> None:
+    until_it_is_there(api, QUEUE, patch)
+
+
+def repeat_with_other_settings(api: Api, patch: pytest.MonkeyPatch) -> None:
+    until_it_is_there(api, OTHER, patch)
+
+
+def leave_it_to_the_reconciler(api: Api, patch: pytest.MonkeyPatch) -> None:
+    """Nothing is repeated."""
+
+
+def until_it_is_there(api: Api, body: Any, patch: pytest.MonkeyPatch) -> None:
+    """Create, and again once a first attempt can no longer be at work."""
+    answer = create(api, body)
+    if answer.status == 409 and answer.code == "request_in_progress":
+        assert int(answer.headers["Retry-After"]) <= 30
+        later(31, patch)
+        answer = create(api, body)
+    assert answer.status == 201 or answer.code == "already_exists", answer.text
+
+
+NEXT = [repeat_the_same, repeat_with_other_settings, leave_it_to_the_reconciler]
+
+
+@pytest.mark.parametrize("then", NEXT, ids=lambda then: then.__name__)
+def test_a_create_that_dies_leaves_one_queue_or_none(then: Any, subtests: pytest.Subtests) -> None:
+    for at, when in places(create, lambda api: None):
+        with subtests.test(at=at, when=when), account() as api, pytest.MonkeyPatch.context() as patch:
+            with dying(at, when), pytest.raises(Died):
+                create(api)
+            then(api, patch)
+            assert_tidy(api, patch, queues=None if then is leave_it_to_the_reconciler else 1)
+
+
+def test_after_a_create_that_died_two_at_once_make_one_queue(subtests: pytest.Subtests) -> None:
+    for at, when in places(create, lambda api: None):
+        for overtaken_at in range(8):
+            with (
+                subtests.test(at=at, when=when, overtaken_at=overtaken_at),
+                account() as api,
+                pytest.MonkeyPatch.context() as patch,
+            ):
+                with dying(at, when), pytest.raises(Died):
+                    create(api)
+                later(31, patch)
+                answers: list[Answer] = []
+                with meanwhile(overtaken_at, lambda: answers.append(create(api, OTHER))):  # noqa: B023  # called here
+                    answers.append(create(api))
+                assert sum(answer.status == 201 for answer in answers) <= 1
+                assert {answer.status for answer in answers} <= {201, 409}
+                if not any(answer.status == 201 or answer.code == "already_exists" for answer in answers):
+                    until_it_is_there(api, QUEUE, patch)
+                assert_tidy(api, patch, queues=1)
+
+
+@pytest.mark.parametrize("then", [*NEXT, destroy], ids=lambda then: then.__name__)
+def test_a_destroy_that_dies_leaves_the_queue_or_nothing(then: Any, subtests: pytest.Subtests) -> None:
+    for at, when in places(destroy, create):
+        with subtests.test(at=at, when=when), account() as api, pytest.MonkeyPatch.context() as patch:
+            assert create(api).status == 201
+            with dying(at, when), pytest.raises(Died):
+                destroy(api)
+            if then is not destroy:
+                then(api, patch)
+            elif api("GET", "/v1/queue", name="jobs").json["queues"]:
+                assert destroy(api).status == 204
+            assert_tidy(api, patch, queues=None if then is leave_it_to_the_reconciler else int(then is not destroy))
+
+
+def assert_tidy(api: Api, patch: pytest.MonkeyPatch, queues: int | None) -> None:
+    """After the reconciler: so many queues (None is one at most), each whole, and nothing else anywhere."""
+    later(61, patch)
+    planned = reconcile({"dry_run": True}, Context())
+    assert reconcile({}, Context()) == [{**action, "outcome": "destroyed"} for action in planned]
+    assert reconcile({}, Context()) == []
+    listed = api("GET", "/v1/queue").json["queues"]
+    assert len(listed) == queues or (queues is None and len(listed) <= 1)
+    records = boto3.client("dynamodb").scan(TableName="registry")["Items"]
+    assert {record["pk"]["S"] for record in records if record["sk"]["S"] == "QUEUE"} == {
+        f"QUEUE#{queue['id']}" for queue in listed
+    }
+    names = [record for record in records if record["sk"]["S"].startswith("QUEUE_NAME#")]
+    assert [name["queue_id"]["S"] for name in names] == [queue["id"] for queue in listed]
+    assert not any("due" in record for record in records)
+    urls = boto3.client("sqs").list_queues().get("QueueUrls", [])
+    assert len(urls) == sum(1 + queue["dlq"] for queue in listed)
+    for queue in listed:
+        assert sum(queue["id"].replace("-", "") in url for url in urls) == 1 + queue["dlq"]
+        assert api("GET", f"/v1/queue/{queue['id']}").status == 200
+        fields = {"group_id": "g"} if queue["type"] == "fifo" else {}
+        api.send(queue["id"], "works", **fields)
+    if not listed:
+        assert create(api, OTHER).status == 201, "the name is not free"
+    assert table.due("creating", before=2**40, limit=9) == []
+
+
+def test_the_reconciler_leaves_alone_what_may_be_in_progress() -> None:
+    with account() as api:
+        with dying(2, "before"), pytest.raises(Died):
+            create(api)
+        assert reconcile({}, Context()) == []
+
+
+def test_one_that_fails_does_not_keep_the_reconciler_from_the_others(
+    calls: Calls, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with account() as api:
+        for name in ("a", "b"):
+            forget_grants()
+            with dying(3, "before"), pytest.raises(Died):
+                create(api, {"name": name})
+        later(31, monkeypatch)
+        calls.fail("DeleteQueue", aws_fault("InternalError", 500))
+        assert [action["outcome"] for action in reconcile({}, Context())] == ["failed", "destroyed"]
+        later(31, monkeypatch)
+        assert [action["outcome"] for action in reconcile({}, Context())] == ["destroyed"]
