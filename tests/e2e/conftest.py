@@ -89,13 +89,18 @@ def operator(service: Any) -> Any:
     )
 
 
+def output(name: str) -> str:
+    """One of the stack's outputs."""
+    (stack,) = operator("cloudformation").describe_stacks(StackName="naive-local")["Stacks"]
+    outputs = {found["OutputKey"]: found["OutputValue"] for found in stack["Outputs"]}
+    return str(outputs[name])
+
+
 @pytest.fixture(scope="session")
 def stranger() -> Iterator[Api]:
     """The client of another company, made as an operator makes one."""
-    (stack,) = operator("cloudformation").describe_stacks(StackName="naive-local")["Stacks"]
-    outputs = {output["OutputKey"]: output["OutputValue"] for output in stack["Outputs"]}
     invoked = operator("lambda").invoke(
-        FunctionName=outputs["BootstrapFunctionName"], Payload=json.dumps({"company": unique()})
+        FunctionName=output("BootstrapFunctionName"), Payload=json.dumps({"company": unique()})
     )
     made = json.loads(invoked["Payload"].read())
     with client(made["api_key"]) as http:
