@@ -8,7 +8,7 @@ import boto3
 import pytest
 
 from tenancy import aws, queues, registry, reservations, table, tokens
-from tests.integration.conftest import Api, Calls, aws_fault, new_company
+from tests.integration.conftest import Api, Calls, aws_fault
 
 
 def test_a_queue_has_the_contracts_defaults(api: Api) -> None:
@@ -372,22 +372,6 @@ def test_a_stale_change_after_a_destroy_changes_nothing(api: Api) -> None:
     with pytest.raises(Exception, match="no such user or resource"):
         queues.change(record, {"visibility_timeout": 1})
     assert api("GET", f"/v1/queue/{queue}").status == 404
-
-
-def test_the_first_company_of_a_name_is_the_only_one(api: Api) -> None:
-    with pytest.raises(Exception, match="there is a company named 'acme'"):
-        new_company("acme")
-
-
-def test_a_company_can_get_another_key(api: Api) -> None:
-    from functions.bootstrap.app import handler
-
-    made = handler({"company": "acme", "new_key": True}, None)
-    other = Api(made["company_id"], made["user_id"], made["api_key"])
-    assert (other.company, other.user) == (api.company, api.user)
-    assert other.key != api.key
-    queue = api.queue()
-    assert other("GET", f"/v1/queue/{queue}").status == 200
 
 
 def sqs_attributes(queue: str) -> dict[str, str]:
