@@ -1,13 +1,17 @@
 # The one entry point: for people, and for CI, which calls nothing else. `make` alone lists what there is.
 SHELL := /bin/sh
 PYTHON := .venv/bin/python
-SOURCES := functions layers local tests clients/python
-# What `make lock` runs: hashes for every platform, and the address of no registry.
-COMPILE := UV_CUSTOM_COMPILE_COMMAND="make lock" .venv/bin/uv pip compile --quiet --no-emit-index-url \
-  --no-emit-find-links --generate-hashes --python-version 3.13 $(if $(UPGRADE),--upgrade)
+SOURCES := functions layers local docs tests clients/python
+# What `make lock` runs: hashes for every platform, the address of no registry, and in the lock's head what it is of.
+compile = UV_CUSTOM_COMPILE_COMMAND="make lock  \# of $$(git hash-object $(1).in)" .venv/bin/uv pip compile --quiet \
+  --no-emit-index-url --no-emit-find-links --generate-hashes --python-version 3.13 $(if $(UPGRADE),--upgrade) \
+  $(1).in -o $(1).lock
 
+# LOCAL_PORT, NAME and STACK are in the environment of what runs here, and are taken from there: put into a line of
+# shell, a quote in one would end it.
 .DEFAULT_GOAL := help
-.PHONY: help setup dev local local-down local-reset local-logs local-company test check lint format lock docs
+.PHONY: help setup dev gate local local-down local-reset local-logs local-company reconcile test check lint template unit
+.PHONY: format lock snapshot docs smoke-aws
 
 help: ## List what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -18,8 +22,11 @@ setup: ## Install .venv and the local stack's tools (the others do it by themsel
 dev:
 	@sh local/setup.sh
 
+gate:
+	@sh local/setup.sh sam checkov
+
 local: setup ## Run the service on this machine and make a key (LOCAL_PORT=4600 for another port)
-	@$(PYTHON) -m local up $(if $(LOCAL_PORT),--port $(LOCAL_PORT))
+	@$(PYTHON) -m local up $(if $(LOCAL_PORT),--port="$$LOCAL_PORT")
 
 local-down: setup ## Stop it, keep its data
 	@$(PYTHON) -m local down
@@ -31,27 +38,53 @@ local-logs: setup ## Follow what the functions log
 	@$(PYTHON) -m local logs
 
 local-company: setup ## Make another company, print its key alone: make -s local-company NAME=acme
-	@$(PYTHON) -m local company "$(or $(NAME),$(error NAME is missing: make -s local-company NAME=acme))"
+	@$(PYTHON) -m local company $(if $(NAME),-- "$$NAME",$(error NAME is missing: make -s local-company NAME=acme))
 
-test: setup lint ## Everything: lint, types, and all tests with a local stack of their own
+reconcile: setup ## Show what functions that died have left, and the reconciler would destroy
+	@$(PYTHON) -m local reconcile
+
+test: setup lint template ## Everything: lint, types, the template, and all tests with a local stack of their own
 	@$(PYTHON) -m local run -- $(PYTHON) -m pytest tests
 
-check: dev lint ## The fast part: lint, types, unit tests
-	@$(PYTHON) -m pytest tests/unit
+smoke-aws: dev ## Check a stack on AWS, with your AWS credentials and a key in NAIVE_API_KEY: make smoke-aws STACK=naive
+	@$(PYTHON) -m tests.smoke $(if $(STACK),-- "$$STACK",$(error STACK is missing: make smoke-aws STACK=naive))
+
+check: gate ## The fast part: lint, types, the template, unit tests
+	@$(MAKE) --no-print-directory -kj2 $(if $(filter output-sync,$(.FEATURES)),--output-sync) unit lint template
 
 lint: dev
 	@$(PYTHON) -m ruff check $(SOURCES)
 	@$(PYTHON) -m ruff format --check $(SOURCES)
 	@$(PYTHON) -m mypy
 
+# SAM looks once a week, and checkov always, for a newer version of itself: not here.
+template: export AWS_DEFAULT_REGION := us-east-1
+template: export AWS_EC2_METADATA_DISABLED := true
+template: export CKV_SKIP_PACKAGE_UPDATE_CHECK := true
+template: export SAM_CLI_TELEMETRY := 0
+template: export __SAM_CLI_APP_DIR := .local/sam
+template: gate
+	@echo '{"lastVersionCheck": 4102444800.0}' > .local/sam/metadata.json
+	@.local/sam/bin/sam validate
+	@.local/sam/bin/sam validate --lint
+	@.local/sam/bin/python local/translate.py template.yaml > .local/translated.json
+	@.local/sam/bin/cfn-lint .local/translated.json
+	@.local/checkov/bin/checkov --config-file .checkov.yaml --file .local/translated.json
+
+unit: gate
+	@$(PYTHON) -m pytest tests/unit
+
+snapshot: gate ## Accept what the template as it is makes, deletes and replaces
+	@$(PYTHON) -m tests.snapshot
+
 format: dev ## Format the code and mend what lint can mend
 	@$(PYTHON) -m ruff check --fix $(SOURCES)
 	@$(PYTHON) -m ruff format $(SOURCES)
 
 lock: dev ## Resolve the locks again (UPGRADE=1 for the newest versions)
-	@$(COMPILE) --python-platform aarch64-manylinux_2_34 layers/runtime/requirements.in -o layers/runtime/requirements.lock
-	@for name in uv dev sam emulator; do \
-	  $(COMPILE) --universal requirements/$$name.in -o requirements/$$name.lock || exit 1; done
+	@$(call compile,layers/runtime/requirements) --python-platform aarch64-manylinux_2_34
+	@for name in uv dev sam emulator checkov; do $(call compile,requirements/$$name) --universal || exit 1; done
 
-docs: dev ## Write the CLI reference again
-	@$(PYTHON) clients/python/scripts/cli_reference.py
+docs: dev ## Write the CLI reference and the OpenAPI document again
+	@$(PYTHON) clients/python/scripts/cli_reference.py > docs/cli.md
+	@PYTHONPATH=layers/tenancy $(PYTHON) -m docs.openapi

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 
-from local import company, deploy, emulator, lifecycle, logs
+from local import company, deploy, emulator, functions, lifecycle, logs
 from local.stack import PORT, Stack
 from local.steps import LocalError, say
 
@@ -18,10 +18,10 @@ STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 def main() -> int:
     """Runs one verb; what the user can mend is told in one line."""
-    arguments = _parse()
     for number in STOPPING:
         signal.signal(number, _interrupt)
     try:
+        arguments = _parse()
         return int(arguments.verb(arguments) or 0)
     except LocalError as fault:
         say(str(fault))
@@ -67,6 +67,15 @@ def new_company(arguments: argparse.Namespace) -> None:
     print(company.create(_running(arguments.home), arguments.name))
 
 
+def reconcile(arguments: argparse.Namespace) -> None:
+    """show what functions that died have left, and the reconciler would destroy"""
+    left = functions.invoke(_running(arguments.home), "ReconcileFunctionName", {"dry_run": True})
+    for action in left:
+        print("queue {queue_id}, {left}, due since {due_at}: {outcome}".format(**action))
+    if not left:
+        say("Nothing is left half made or half destroyed.")
+
+
 def run(arguments: argparse.Namespace) -> int:
     """run a command against a stack of its own, of which nothing is left afterwards"""
     command = arguments.command[1:] if arguments.command[:1] == ["--"] else arguments.command
@@ -82,6 +91,7 @@ VERBS = {
     "status": status,
     "logs": follow_logs,
     "company": new_company,
+    "reconcile": reconcile,
     "run": run,
 }
 
@@ -95,7 +105,7 @@ def _parse() -> argparse.Namespace:
     for name, command in commands.items():
         command.set_defaults(verb=VERBS[name])
     where = f"where to listen (where it already does, else {PORT})"
-    commands["up"].add_argument("--port", type=int, help=where)
+    commands["up"].add_argument("--port", type=_port, help=where)
     commands["company"].add_argument("name")
     commands["run"].add_argument("command", nargs=argparse.REMAINDER)
     return parser.parse_args()
@@ -104,6 +114,13 @@ def _parse() -> argparse.Namespace:
 def _folder(name: str) -> Path:
     """Resolved, since a stack's processes are known by it."""
     return Path(name).resolve()
+
+
+def _port(text: str) -> int:
+    """A port that needs no special rights; said in one line, where argparse would print its usage."""
+    if text.isdecimal() and 1024 <= int(text) < 65536:
+        return int(text)
+    raise LocalError(f"'{text}' is no port: choose one between 1024 and 65535, as in make local LOCAL_PORT=4600")
 
 
 def _running(home: Path) -> Stack:

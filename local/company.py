@@ -1,6 +1,5 @@
 """Companies and their first keys, made through the bootstrap function as an operator does on AWS."""
 
-import json
 import os
 import shlex
 import time
@@ -8,7 +7,7 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
-from local import deploy
+from local import functions, logs
 from local.environments import ROOT
 from local.stack import Stack
 from local.steps import LocalError, step
@@ -29,21 +28,19 @@ def ensure(stack: Stack, base_url: str) -> str:
 
 def create(stack: Stack, name: str, *, new_key: bool = False) -> str:
     """Makes the company and answers its key; one that is there already gets another key only when `new_key` says so."""
-    function = deploy.outputs(stack)["BootstrapFunctionName"]
-    payload = json.dumps({"company": name} | ({"new_key": True} if new_key else {}))
-    answer = stack.client("lambda", read_timeout=60).invoke(FunctionName=function, Payload=payload)
-    result = json.loads(answer["Payload"].read())
-    if "FunctionError" in answer:
-        raise LocalError(f"The company '{name}' could not be made: {result.get('errorMessage', result)}")
-    return str(result["api_key"])
+    payload = {"company": name} | ({"new_key": True} if new_key else {})
+    return str(functions.invoke(stack, "BootstrapFunctionName", payload)["api_key"])
 
 
-def wait_healthy(base_url: str) -> None:
+def wait_healthy(stack: Stack, base_url: str) -> None:
     """Waits until the API answers, which proves the routes and the layers."""
-    deadline = time.monotonic() + HEALTHY_WITHIN
+    since, deadline = time.time(), time.monotonic() + HEALTHY_WITHIN
     while (status := _status(f"{base_url}/health")) != 200:
         if time.monotonic() > deadline:
-            raise LocalError(f"GET {base_url}/health answers {status}, not 200: make local-logs shows why.")
+            # Said here, since what the functions logged goes with the emulator, which may now be stopped.
+            said = "".join(f"  | {line}\n" for line in logs.last_errors(stack, since))
+            place = os.path.relpath(stack.logs / "emulator.log")
+            raise LocalError(f"{said}GET {base_url}/health answers {status}, not 200: see above and {place}.")
         time.sleep(0.2)
 
 

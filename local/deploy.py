@@ -2,11 +2,14 @@
 
 import fcntl
 import hashlib
+import json
 import os
 import platform
+import re
 import signal
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,6 +24,9 @@ SOURCES = ("template.yaml", "samconfig.toml", "functions", "layers")
 # Kept in the emulator, so that it is saved and lost together with what it speaks of.
 DEPLOYED = "/naive/local/deployed"
 SHOWN_LINES = 15
+# A row of a deployment's table, of which a long reason goes on in the next ones, and an error with all that follows it.
+FAILED = re.compile(r"^\w+_FAILED .*(?:\n .*)*", re.M)
+ERROR = re.compile(r"^(?:\*\*\* )?Error.*", re.M | re.S)
 
 
 def deploy(stack: Stack) -> None:
@@ -106,10 +112,14 @@ def _sam(stack: Stack, verb: str, *options: str, environment: dict[str, str]) ->
     """Runs one SAM command to its end; its words go to a log, of which the last are shown when it fails."""
     log = stack.logs / f"sam-{verb}.log"
     with log.open("w") as out, tempfile.TemporaryDirectory(dir=stack.scratch) as scratch:
+        # What it would keep in the caller's home, with when it last asked the network for a newer version of itself.
+        Path(scratch, "metadata.json").write_text(json.dumps({"lastVersionCheck": time.time()}))
+        # Wide, so that its tables break no reason in two.
+        own = {"SAM_CLI_TELEMETRY": "0", "COLUMNS": "400", "TMPDIR": scratch, "__SAM_CLI_APP_DIR": scratch}
         sam = subprocess.Popen(
             [SAM.folder / "bin" / "sam", verb, "--config-env", "local", *options],
             cwd=ROOT,
-            env=stack.environment() | {"SAM_CLI_TELEMETRY": "0", "TMPDIR": scratch, "COLUMNS": "150"} | environment,
+            env=stack.environment() | own | environment,
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=subprocess.STDOUT,
@@ -127,7 +137,11 @@ def _sam(stack: Stack, verb: str, *options: str, environment: dict[str, str]) ->
 
 
 def reasons(log: Path) -> str:
-    """What a person needs to see of a failed command: its errors, or else its end."""
-    lines = log.read_text(errors="replace").strip().splitlines()
-    errors = [line for line in lines if "_FAILED" in line or line.startswith("Error")]
-    return "\n".join(f"  | {line.strip()}" for line in errors or lines[-SHOWN_LINES:])
+    """What a person needs to see of a failed command: its errors with all that they say, or else its end."""
+    text = log.read_text(errors="replace").strip()
+    failed = [" ".join(row.split()) for row in FAILED.findall(text)]
+    error = [line for found in ERROR.findall(text) for line in found.splitlines() if line.strip()]
+    lines = [*failed, *error] or text.splitlines()[-SHOWN_LINES:]
+    if len(lines) > SHOWN_LINES:
+        lines = [*lines[:SHOWN_LINES], "…", lines[-1]]
+    return "\n".join(f"  | {line}" for line in lines)

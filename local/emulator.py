@@ -66,6 +66,11 @@ def port(stack: Stack) -> int | None:
     return None
 
 
+def running(stack: Stack) -> bool:
+    """Whether there is anything to stop."""
+    return bool(_emulators(stack) + workers(stack))
+
+
 def stop(stack: Stack) -> None:
     """Ends it with its state saved, and whatever is left of it."""
     for process in _emulators(stack):

@@ -1,7 +1,7 @@
 """The Python environments of this repository, installed from the locks and left alone while nothing has changed.
 
-Runs on the standard library only: it makes the environment that everything else runs in. Three of them, since the SAM
-CLI and the emulator pin packages that would hold ours back.
+Runs on the standard library only: it makes the environment that everything else runs in. More than one, since the SAM
+CLI, the emulator and checkov pin packages that would hold ours back.
 """
 
 import fcntl
@@ -58,7 +58,8 @@ class Environment:
 DEV = Environment(ROOT / ".venv", ROOT / "requirements" / "dev.lock", also=(UV_LOCK, CLIENT / "pyproject.toml"))
 SAM = Environment(ROOT / ".local" / "sam", ROOT / "requirements" / "sam.lock")
 EMULATOR = Environment(ROOT / ".local" / "emulator", ROOT / "requirements" / "emulator.lock")
-TOOLS = {"sam": SAM, "emulator": EMULATOR}
+CHECKOV = Environment(ROOT / ".local" / "checkov", ROOT / "requirements" / "checkov.lock")
+TOOLS = {"sam": SAM, "emulator": EMULATOR, "checkov": CHECKOV}
 
 
 def main(names: list[str]) -> int:
@@ -67,6 +68,7 @@ def main(names: list[str]) -> int:
     if all(environment.ready() for environment in wanted):
         return 0
     try:
+        _refuse_separator()
         with _alone():
             for environment in wanted:
                 if not environment.ready():
@@ -90,7 +92,8 @@ def install(environment: Environment) -> None:
         if environment is DEV:
             # uv is this package's build backend too, so nothing is fetched that has no hash in a lock.
             quietly = ("--quiet", "--no-deps", "--offline", "--python", environment.python)
-            _call(UV, "pip", "install", *quietly, "--editable", CLIENT)
+            # Relative: of an absolute path uv would take what follows a # for a URL's fragment.
+            _call(UV, "pip", "install", *quietly, "--editable", CLIENT.relative_to(ROOT))
     environment.stamp.write_text(environment.wanted())
 
 
@@ -106,8 +109,15 @@ def runs(python: Path) -> bool:
 def certificates() -> dict[str, str]:
     """Lets uv trust what this machine trusts, as pip does: behind a company's proxy nothing installs otherwise."""
     paths = ssl.get_default_verify_paths()
-    has_any = bool(paths.cafile) or (paths.capath and any(Path(paths.capath).iterdir()))
-    return {"UV_SYSTEM_CERTS": os.environ.get("UV_SYSTEM_CERTS", "true")} if has_any else {}
+    # A Mac's are in no file, and uv refuses to start where there are none at all.
+    has_any = sys.platform == "darwin" or paths.cafile or (paths.capath and any(Path(paths.capath).iterdir()))
+    return {"UV_SYSTEM_CERTS": os.environ.get("UV_SYSTEM_CERTS", "true" if has_any else "false")}
+
+
+def _refuse_separator() -> None:
+    """No environment can be put on a PATH whose own path has what separates its folders."""
+    if os.pathsep in str(ROOT):
+        raise LocalError(f"The path of this folder has a '{os.pathsep}' in it ({ROOT}): rename or move the folder.")
 
 
 @contextmanager

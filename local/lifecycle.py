@@ -1,6 +1,7 @@
 """A stack's life: brought up whole or not at all, stopped with its data kept, or made for one command and discarded."""
 
 import fcntl
+import os
 import shutil
 import signal
 import subprocess
@@ -9,13 +10,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from local import company, deploy, emulator, permissions, routes
+from local import company, deploy, emulator, permissions, processes, routes
 from local.environments import ROOT
 from local.stack import Stack, free_port, refuse_busy_port
 from local.steps import LocalError, say, step
 
 HOME = ROOT / ".local"
 DISPOSABLE = "test-"
+# In a disposable stack's home: the command that was run against it, by its identity.
+COMMAND = "command"
 
 
 def up(stack: Stack) -> str:
@@ -26,16 +29,22 @@ def up(stack: Stack) -> str:
 
 def down(stack: Stack) -> None:
     """Stops everything and keeps the data."""
-    with _alone(stack.home), step("Stopping the local stack"):
-        emulator.stop(stack)
+    with _alone(stack.home):
+        if not emulator.running(stack):
+            say(f"The local stack in {os.path.relpath(stack.home)} was not running.")
+            return
+        with step("Stopping the local stack"):
+            emulator.stop(stack)
 
 
 def reset(stack: Stack) -> None:
     """Stops everything and forgets the data."""
-    with _alone(stack.home), step("Stopping the local stack and forgetting its data"):
-        emulator.kill(stack)
-        shutil.rmtree(stack.state, ignore_errors=True)
-        stack.env_file.unlink(missing_ok=True)
+    with _alone(stack.home):
+        doing = "Stopping and forgetting" if emulator.running(stack) else "Forgetting"
+        with step(f"{doing} the local stack and its data"):
+            emulator.kill(stack)
+            shutil.rmtree(stack.state, ignore_errors=True)
+            stack.env_file.unlink(missing_ok=True)
 
 
 def run(command: list[str]) -> int:
@@ -72,7 +81,7 @@ def _bring_up(stack: Stack) -> str:
             permissions.sync(stack)
         base_url = stack.base_url(deploy.outputs(stack)["ApiId"])
         with step("Waiting for the API to answer"):
-            company.wait_healthy(base_url)
+            company.wait_healthy(stack, base_url)
         company.ensure(stack, base_url)
     except BaseException:
         if here is None:
@@ -99,10 +108,20 @@ def _discard_abandoned(folder: Path) -> None:
     """Removes what a run that was killed, or that failed, has left."""
     try:
         with _alone(folder):
+            _end_command(folder)
             emulator.kill(Stack(folder, 0))
             shutil.rmtree(folder)
     except LocalError:
         return
+
+
+def _end_command(folder: Path) -> None:
+    """A run that was killed has ended nothing that it started."""
+    noted = folder / COMMAND
+    identity = noted.read_text() if noted.is_file() else ""
+    for process in processes.running():
+        if process.identity == identity:
+            processes.send(process, signal.SIGTERM)
 
 
 def _call(command: list[str], stack: Stack, base_url: str) -> int:
@@ -117,6 +136,8 @@ def _call(command: list[str], stack: Stack, base_url: str) -> int:
     # The terminal interrupts the command as well, which ends in its own way.
     previous = signal.signal(signal.SIGINT, lambda *_: None)
     try:
+        mine = [process.identity for process in processes.running() if process.pid == child.pid]
+        (stack.home / COMMAND).write_text("".join(mine))
         return child.wait()
     except BaseException:
         child.terminate()

@@ -20,6 +20,11 @@ class Process:
     started: str
     command: str
 
+    @property
+    def identity(self) -> str:
+        """What no other process has, also once it is over."""
+        return f"{self.pid} {self.started}"
+
 
 def running() -> list[Process]:
     """All processes that run now; a zombie has ended and is not among them."""

@@ -1,12 +1,14 @@
 """The HTTP API's routes: SAM declares them in an OpenAPI body, which the emulator ignores, so they are added here."""
 
 import json
+import re
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from local.deploy import resource_ids
-from local.environments import EMULATOR, ROOT
+from local.environments import ROOT, SAM
 from local.stack import Stack
 from local.steps import LocalError
 
@@ -69,11 +71,36 @@ def sync(stack: Stack) -> None:
 
 def declared(template: Path) -> dict[str, dict[str, str]]:
     """The template's routes, per API: key to the logical id of the function."""
-    command = [EMULATOR.python, ROOT / "local" / "translate.py", template]
+    return {
+        logical_id: routes_of(resource["Properties"]["Body"]["paths"])
+        for logical_id, resource in translated(template)["Resources"].items()
+        if resource["Type"] == "AWS::ApiGatewayV2::Api"
+    }
+
+
+def translated(template: Path) -> dict[str, Any]:
+    """What SAM makes of the template."""
+    command = [SAM.python, ROOT / "local" / "translate.py", template]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise LocalError(f"{done.stderr.strip()}\nThe routes of {template.name} could not be read: see above.")
+        raise LocalError(f"{done.stderr.strip()}\n{template.name} could not be translated: see above.")
     return dict(json.loads(done.stdout))
+
+
+def routes_of(paths: dict[str, Any]) -> dict[str, str]:
+    """The routes of an OpenAPI body: key to the logical id of the function."""
+    found = {}
+    for path, operations in paths.items():
+        for method, operation in operations.items():
+            uri = json.dumps(operation["x-amazon-apigateway-integration"]["uri"])
+            found[_key(path, method)] = re.findall(r"\$\{(\w+)\.Arn\}/invocations", uri)[0]
+    return found
+
+
+def _key(path: str, method: str) -> str:
+    if path == "/$default":
+        return "$default"
+    return f"{'ANY' if method == 'x-amazon-apigateway-any-method' else method.upper()} {path}"
 
 
 def _function_arns(stack: Stack) -> dict[str, str]:

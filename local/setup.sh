@@ -1,6 +1,6 @@
 #!/bin/sh
 # Finds a Python 3.13 that really runs and hands over to local/environments.py, which installs everything else.
-# Usage: sh local/setup.sh [sam] [emulator]   (.venv always comes with it)
+# Usage: sh local/setup.sh [sam] [emulator] [checkov]   (.venv always comes with it)
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -16,6 +16,12 @@ candidates() {
         for name in python3.13 python3 python; do
             if [ -n "$folder" ] && [ -x "$folder/$name" ]; then echo "$folder/$name"; fi
         done
+        # The shims of pyenv, asdf and mise are beside the versions, which not every folder is set to use.
+        case $folder in */shims)
+            for versions in "$folder/../versions" "$folder/../installs/python"; do
+                ls -d "$versions"/3.13*/bin/python 2>/dev/null || true
+            done ;;
+        esac
     done
     for pyenv in "${PYENV_ROOT:-$HOME/.pyenv}" "$(pyenv root 2>/dev/null || true)"; do
         ls -d "$pyenv"/versions/3.13*/bin/python 2>/dev/null || true

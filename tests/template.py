@@ -7,6 +7,9 @@ from typing import Any
 
 import yaml
 
+from local import routes as local_routes
+from local.environments import SAM
+
 ROOT = Path(__file__).parent.parent
 
 
@@ -32,6 +35,13 @@ def template() -> dict[str, Any]:
     """The whole template."""
     loaded: dict[str, Any] = yaml.load((ROOT / "template.yaml").read_text(), _Loader)
     return loaded
+
+
+@cache
+def translated() -> dict[str, Any]:
+    """What SAM makes of the template: what CloudFormation gets."""
+    assert SAM.python.exists(), "SAM's environment is missing: run 'make setup' first"
+    return local_routes.translated(ROOT / "template.yaml")
 
 
 def resource(name: str) -> dict[str, Any]:

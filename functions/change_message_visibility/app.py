@@ -2,15 +2,16 @@
 
 from tenancy import leases
 from tenancy.endpoint import Request, endpoint
+from tenancy.errors import ReceiptExpired, ReceiptInvalid
 from tenancy.leases import Extended
 from tenancy.models import Input, ReceiptHandle, Visibility
 
 
-class Change(Input):
+class LeaseChange(Input):
     receipt_handle: ReceiptHandle
     visibility: Visibility
 
 
-@endpoint(body=Change)
-def handler(request: Request[Change]) -> Extended:
+@endpoint(body=LeaseChange, errors=(ReceiptInvalid, ReceiptExpired))
+def handler(request: Request[LeaseChange]) -> Extended:
     return leases.change_visibility(request.queue, request.input.receipt_handle, request.input.visibility)

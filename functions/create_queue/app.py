@@ -5,7 +5,7 @@ from typing import Literal
 
 from tenancy import queues
 from tenancy.endpoint import Request, endpoint
-from tenancy.errors import InvalidInput
+from tenancy.errors import AlreadyExists, InvalidInput, RequestInProgress
 from tenancy.models import Delay, Input, MaxReceiveCount, QueueName, Retention, Visibility
 from tenancy.names import new_id
 from tenancy.queues import QueueView
@@ -43,7 +43,7 @@ class NewQueue(Input):
         )
 
 
-@endpoint(body=NewQueue, status=201)
+@endpoint(body=NewQueue, status=201, errors=(AlreadyExists, RequestInProgress))
 def handler(request: Request[NewQueue]) -> QueueView:
     queue = request.input.made_for(request.tenant.company, request.tenant.user)
     queues.create(queue)

@@ -2,6 +2,7 @@
 
 from tenancy import leases
 from tenancy.endpoint import Request, endpoint
+from tenancy.errors import ReceiptExpired, ReceiptInvalid
 from tenancy.models import Input, ReceiptHandle
 
 
@@ -9,6 +10,6 @@ class Acknowledge(Input):
     receipt_handle: ReceiptHandle
 
 
-@endpoint(query=Acknowledge, status=204)
+@endpoint(query=Acknowledge, status=204, errors=(ReceiptInvalid, ReceiptExpired))
 def handler(request: Request[Acknowledge]) -> None:
     leases.acknowledge(request.queue, request.input.receipt_handle)

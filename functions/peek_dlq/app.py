@@ -6,6 +6,7 @@ from pydantic import Field
 
 from tenancy import dlq
 from tenancy.endpoint import Request, endpoint
+from tenancy.errors import Conflict
 from tenancy.messages import SeenMessage
 from tenancy.models import FromText, Input
 
@@ -18,6 +19,6 @@ class DeadLetters(TypedDict):
     messages: list[SeenMessage]
 
 
-@endpoint(query=Look)
+@endpoint(query=Look, errors=(Conflict,))
 def handler(request: Request[Look]) -> DeadLetters:
     return {"messages": dlq.peek(request.queue, request.input.max)}

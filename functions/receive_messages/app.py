@@ -6,6 +6,7 @@ from pydantic import Field
 
 from tenancy import leases
 from tenancy.endpoint import Request, endpoint
+from tenancy.errors import Conflict
 from tenancy.leases import Received
 from tenancy.models import MAX_VISIBILITY, FromText, Input
 
@@ -16,7 +17,7 @@ class Receive(Input):
     visibility: Annotated[int, Field(ge=0, le=MAX_VISIBILITY), FromText] | None = None
 
 
-@endpoint(query=Receive)
+@endpoint(query=Receive, errors=(Conflict,))
 def handler(request: Request[Receive]) -> Received:
     asked = request.input
     messages = leases.receive(

@@ -7,7 +7,7 @@ from pydantic import Field
 from tenancy import dlq
 from tenancy.dlq import Redriven
 from tenancy.endpoint import Request, endpoint
-from tenancy.errors import InvalidInput
+from tenancy.errors import Conflict, InvalidInput
 from tenancy.models import Input
 
 MessageId = Annotated[str, Field(min_length=1, max_length=100, description="the message_id of a dead letter")]
@@ -18,7 +18,7 @@ class Redrive(Input):
     message_ids: Annotated[list[MessageId], Field(min_length=1, max_length=100)] | None = None
 
 
-@endpoint(body=Redrive)
+@endpoint(body=Redrive, errors=(Conflict,))
 def handler(request: Request[Redrive]) -> Redriven:
     asked = request.input
     if asked.max is not None and asked.message_ids is not None:

@@ -1,19 +1,19 @@
 """POST /v1/queue/{id}/messages/batch: put up to 100 messages on a queue."""
 
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, TypedDict
 
-from pydantic import Field
+from pydantic import Field, SkipValidation
 
 from tenancy import producer
 from tenancy.endpoint import Request, endpoint
-from tenancy.messages import SentMessage
+from tenancy.errors import Failed
+from tenancy.messages import NewMessage, SentMessage
 from tenancy.models import Input
-from tenancy.producer import Failed
 
 
 class NewMessages(Input):
-    # Each entry is checked on its own, so that one bad one fails alone.
-    messages: Annotated[list[Any], Field(min_length=1, max_length=100)]
+    # Not checked here: each entry is checked on its own, so that one bad one fails alone.
+    messages: Annotated[list[SkipValidation[NewMessage]], Field(min_length=1, max_length=100)]
 
 
 class SentMessages(TypedDict):

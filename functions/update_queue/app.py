@@ -9,19 +9,19 @@ from tenancy.models import Delay, Input, MaxReceiveCount, Retention, Visibility
 from tenancy.queues import QueueView
 
 
-class Changes(Input):
+class QueueChanges(Input):
     visibility_timeout: Visibility | None = None
     retention_seconds: Retention | None = None
     delay_seconds: Delay | None = None
     max_receive_count: MaxReceiveCount | None = None
 
 
-@endpoint(body=Changes, fresh=True)
-def handler(request: Request[Changes]) -> QueueView:
+@endpoint(body=QueueChanges, fresh=True)
+def handler(request: Request[QueueChanges]) -> QueueView:
     queue = request.queue
     settings = request.input.model_dump(exclude_none=True)
     if not settings:
-        raise InvalidInput("give at least one of " + ", ".join(Changes.model_fields))
+        raise InvalidInput("give at least one of " + ", ".join(QueueChanges.model_fields))
     if "max_receive_count" in settings and queue.max_receive_count is None:
         raise InvalidInput("max_receive_count is for queues made with dlq true", field="max_receive_count")
     queues.change(queue, settings)

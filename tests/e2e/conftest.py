@@ -14,6 +14,9 @@ import boto3
 import httpx
 import pytest
 
+from tests.openapi import judge
+from tests.template import match
+
 BIN = Path(sys.executable).parent
 
 
@@ -34,7 +37,10 @@ class Api:
         self, method: str, path: str, body: Any = None, *, headers: dict[str, str] | None = None, **query: Any
     ) -> httpx.Response:
         content = None if body is None else json.dumps(body)
-        return self.http.request(method, path, content=content, params=query or None, headers=headers)
+        answer = self.http.request(method, path, content=content, params=query or None, headers=headers)
+        _, route, _ = match(method, path)
+        judge(route, answer.status_code, answer.headers, answer.text)
+        return answer
 
     def queue(self, name: str | None = None, **settings: Any) -> str:
         """The id of a new queue."""

@@ -1,6 +1,7 @@
 """Repeated and interrupted requests on the deployed stack."""
 
 import json
+import subprocess
 import time
 import uuid
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.conftest import Api, operator, output, unique
+from tests.template import ROOT
 
 
 @pytest.mark.parametrize("mount", ["/v1", "/v1/users/me"])
@@ -71,6 +73,8 @@ def test_the_reconciler_destroys_what_a_function_left_half_made(api: Api) -> Non
 
     planned = [action for action in reconcile(dry_run=True) if action["queue_id"] == queue]
     assert [action["outcome"] for action in planned] == ["would be destroyed"]
+    shown = subprocess.run(["make", "-s", "reconcile"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert f"queue {queue}, half made" in shown
     done = [action for action in reconcile(dry_run=False) if action["queue_id"] == queue]
     assert [action["outcome"] for action in done] == ["destroyed"]
     with pytest.raises(operator("sqs").exceptions.QueueDoesNotExist):

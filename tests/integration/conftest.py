@@ -17,6 +17,7 @@ from botocore.exceptions import ClientError
 from moto import mock_aws
 
 from tenancy import auth, producer
+from tests.openapi import judge
 from tests.template import ROOT, match, resource
 
 _EVENT = json.loads((ROOT / "events/send_message.json").read_text())
@@ -93,7 +94,9 @@ class Api:
         auth._granted = _caches.setdefault(folder, type(auth._granted)(1024, auth.CACHE_SECONDS))
         answer = importlib.import_module(f"functions.{folder}.app").handler(event, self.context)
         json.dumps(answer, ensure_ascii=False).encode()  # What Lambda does with it.
-        return Answer(answer["statusCode"], answer["headers"], answer.get("body", ""))
+        text = answer.get("body", "")
+        judge(route, answer["statusCode"], answer["headers"], text)
+        return Answer(answer["statusCode"], answer["headers"], text)
 
     def queue(self, name: str = "jobs", **settings: Any) -> str:
         """The id of a new queue."""

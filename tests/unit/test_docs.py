@@ -13,7 +13,6 @@ import typer
 from typer.core import TyperGroup
 
 from naive.cli.app import app
-from tenancy.models import Input
 from tests.template import ROOT, routes, template
 
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), ROOT / "clients/python/README.md"])
@@ -65,28 +64,23 @@ def commands(document: Path) -> Iterator[list[str]]:
 def fields(schema: Any) -> Iterator[tuple[str, set[tuple[int, int]]]]:
     """The fields of a model, each with the ranges of the whole numbers in it."""
     for name, field in schema["properties"].items():
-        yield name, set(_ranges(field, schema.get("$defs", {})))
+        yield name, set(_ranges(field))
 
 
-def _ranges(field: Any, models: dict[str, Any]) -> Iterator[tuple[int, int]]:
+def _ranges(field: Any) -> Iterator[tuple[int, int]]:
     if "minimum" in field:
         yield field["minimum"], field["maximum"]
-    if "$ref" in field:
-        for inner in models[field["$ref"].rpartition("/")[2]]["properties"].values():
-            yield from _ranges(inner, models)
-    for inner in [*field.get("anyOf", []), *([field["items"]] if "items" in field else [])]:
-        yield from _ranges(inner, models)
+    assert "$ref" not in field
+    inside = [*field.get("anyOf", []), *([field["items"]] if "items" in field else [])]
+    for inner in [*inside, *field.get("properties", {}).values()]:
+        yield from _ranges(inner)
 
 
 def input_of(folder: str) -> Any:
-    """The schema of an operation's input: of its one model that is part of no other."""
-    module = importlib.import_module(f"functions.{folder}.app")
-    found = [model for model in vars(module).values() if isinstance(model, type) and issubclass(model, Input)]
-    schemas = [model.model_json_schema() for model in found if model.model_fields]
-    parts = {part for schema in schemas for part in schema.get("$defs", {})}
-    whole = [schema for schema in schemas if schema["title"] not in parts]
-    assert len(whole) <= 1, f"{folder} has two inputs"
-    return whole[0] if whole else {"properties": {}}
+    """The schema of an operation's input."""
+    operation = importlib.import_module(f"functions.{folder}.app").handler.operation
+    model = operation.body or operation.query
+    return model.model_json_schema() if model else {"properties": {}}
 
 
 def test_the_readme_can_be_read_in_one_go() -> None:

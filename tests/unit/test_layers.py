@@ -1,113 +1,45 @@
-"""What the layers' builds ship: built here as `sam build` builds them, and then looked at."""
+"""The layers agree with the code, and their builds call their tools as they must. What they ship is tested apart."""
 
-import importlib.util
-import json
-import os
 import re
+import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-# Bytecode checked against nothing: flags 1 says hash-based and not 3, which would read and hash the source each time.
-UNCHECKED = (1).to_bytes(4, "little")
+from layers.runtime.trim import SERVICES
+from tests.template import ROOT
+
+# Stands in for a tool: it tells what it was called with, and which certificates uv would trust.
+TELLS = '#!/bin/sh\necho "$UV_SYSTEM_CERTS"\nfor word in "$@"; do echo "$word"; done\n'
+TARGETS = [("runtime", "build-RuntimeLayer"), ("tenancy", "build-TenancyLayer")]
+layers = pytest.mark.parametrize("layer, target", TARGETS)
 
 
-def build(layer: str, target: str, artifacts: Path, architecture: str) -> Path:
-    """Runs the layer's make target with the tools of .venv, and answers the folder of packages."""
-    subprocess.run(
-        ["make", "--silent", "-C", ROOT / "layers" / layer, target, f"ARTIFACTS_DIR={artifacts}"],
-        env=os.environ | {"ARCHITECTURE": architecture, "PATH": f"{ROOT}/.venv/bin:{os.environ['PATH']}"},
-        check=True,
+def make(layer: str, target: str, tools: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Runs the layer's make target with no tools but these and the shell's own."""
+    return subprocess.run(
+        [str(shutil.which("make")), "--silent", "-C", ROOT / "layers" / layer, target],
+        env={"PATH": str(tools), **environment},
+        capture_output=True,
+        text=True,
+        check=False,
     )
-    return artifacts / "python"
 
 
-@pytest.fixture(scope="module", params=["arm64", "x86_64"])
-def architecture(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
-@pytest.fixture(scope="module")
-def runtime(architecture: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build("runtime", "build-RuntimeLayer", tmp_path_factory.mktemp("runtime"), architecture)
-
-
-@pytest.fixture(scope="module")
-def tenancy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build("tenancy", "build-TenancyLayer", tmp_path_factory.mktemp("tenancy"), "arm64")
-
-
-def services() -> tuple[str, ...]:
-    """The services that the runtime layer keeps."""
-    spec = importlib.util.spec_from_file_location("trim", ROOT / "layers" / "runtime" / "trim.py")
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return tuple(module.SERVICES)
-
-
-def without_bytecode(packages: Path) -> list[Path]:
-    sources = list(packages.rglob("*.py"))
-    assert sources
-    return [source for source in sources if not _is_compiled(source)]
-
-
-def _is_compiled(source: Path) -> bool:
-    compiled = source.parent / "__pycache__" / f"{source.stem}.cpython-313.pyc"
-    return compiled.is_file() and compiled.read_bytes()[4:8] == UNCHECKED
-
-
-def test_every_module_of_the_runtime_layer_ships_unchecked_bytecode(runtime: Path) -> None:
-    assert without_bytecode(runtime) == []
-
-
-def test_every_module_of_the_tenancy_layer_ships_unchecked_bytecode(tenancy: Path) -> None:
-    assert without_bytecode(tenancy) == []
-
-
-def test_the_tenancy_layer_is_our_package_and_nothing_else(tenancy: Path) -> None:
-    source = ROOT / "layers" / "tenancy" / "tenancy"
-    assert [entry.name for entry in tenancy.iterdir()] == ["tenancy"]
-    assert {path.name for path in (tenancy / "tenancy").glob("*.py")} == {path.name for path in source.glob("*.py")}
-
-
-def test_native_modules_are_for_the_asked_architecture(runtime: Path, architecture: str) -> None:
-    names = {"arm64": "aarch64", "x86_64": "x86_64"}
-    native = [path.name for path in runtime.rglob("*.so")]
-    assert native
-    assert all(names[architecture] in name for name in native)
-
-
-def test_botocore_keeps_the_services_in_use_and_what_all_of_them_read(runtime: Path) -> None:
-    data = runtime / "botocore" / "data"
-    assert {entry.name for entry in data.iterdir() if entry.is_dir()} == set(services())
-    assert {"endpoints.json", "partitions.json", "_retry.json", "sdk-default-configuration.json"} <= {
-        entry.name for entry in data.iterdir()
-    }
+@pytest.fixture
+def tools(tmp_path: Path) -> Path:
+    """A folder with stand-ins for what the builds call."""
+    for name in ("uv", "python3.13"):
+        (tmp_path / name).write_text(TELLS)
+        (tmp_path / name).chmod(0o755)
+    return tmp_path
 
 
 def test_the_services_in_use_are_those_that_the_code_asks_for() -> None:
     code = [*(ROOT / "layers" / "tenancy").rglob("*.py"), *(ROOT / "functions").rglob("*.py")]
     asked = {name for path in code for name in re.findall(r"client\(\s*[\"']([a-z0-9-]+)[\"']", path.read_text())}
-    assert asked == set(services())
-
-
-def test_a_client_of_each_service_is_made_from_the_layer_alone(runtime: Path) -> None:
-    # The native modules are another machine's half of the time, so only what is pure Python is tried.
-    script = f"""
-import sys
-sys.path.insert(0, {str(runtime)!r})
-import boto3, json
-clients = [boto3.client(name, region_name="eu-central-1") for name in {services()!r}]
-print(json.dumps([boto3.__file__] + [client.meta.endpoint_url for client in clients]))
-"""
-    done = subprocess.run([sys.executable, "-I", "-c", script], capture_output=True, text=True, check=True)
-    module, *endpoints = json.loads(done.stdout)
-    assert module.startswith(str(runtime))
-    assert endpoints == [f"https://{name}.eu-central-1.amazonaws.com" for name in services()]
+    assert asked == set(SERVICES)
 
 
 def test_tests_run_on_the_versions_that_the_layer_ships() -> None:
@@ -116,18 +48,36 @@ def test_tests_run_on_the_versions_that_the_layer_ships() -> None:
     assert shipped.items() <= tested.items()
 
 
-@pytest.mark.parametrize("layer, target", [("runtime", "build-RuntimeLayer"), ("tenancy", "build-TenancyLayer")])
+@layers
 def test_a_missing_tool_is_named_in_one_line(layer: str, target: str, tmp_path: Path) -> None:
-    make = next(path for folder in os.environ["PATH"].split(":") if (path := Path(folder) / "make").exists())
-    done = subprocess.run(
-        [make, "--silent", "-C", ROOT / "layers" / layer, target, f"ARTIFACTS_DIR={tmp_path}"],
-        env={"PATH": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = make(layer, target, tmp_path, ARTIFACTS_DIR=str(tmp_path))
     assert done.returncode != 0
     assert "is not on PATH: run 'make setup'" in done.stderr.splitlines()[0]
+
+
+@layers
+def test_a_folder_of_any_name_is_built_into(layer: str, target: str, tools: Path) -> None:
+    artifacts = """/a $b ${c} $(d) "e" 'f' `g` #h"""
+    done = make(layer, target, tools, ARTIFACTS_DIR=artifacts)
+    assert done.returncode == 0, done.stderr
+    told = [line for line in done.stdout.splitlines() if line.startswith("/a ")]
+    assert set(told) <= {artifacts, f"{artifacts}/python", f"{artifacts}/python/tenancy"}
+    assert len(told) >= 3
+
+
+@layers
+def test_without_a_folder_nothing_is_built(layer: str, target: str, tools: Path) -> None:
+    done = make(layer, target, tools)
+    assert done.returncode != 0
+    assert "ARTIFACTS_DIR" in done.stderr
+
+
+@pytest.mark.parametrize("said, trusted", [({}, "true"), ({"UV_SYSTEM_CERTS": "false"}, "false")])
+def test_uv_trusts_what_the_machine_trusts_unless_it_is_told_otherwise(
+    tools: Path, said: dict[str, str], trusted: str
+) -> None:
+    done = make("runtime", "build-RuntimeLayer", tools, ARTIFACTS_DIR="/a", **said)
+    assert done.stdout.splitlines()[:3] == [trusted, "pip", "install"]
 
 
 def _pins(lock: Path) -> dict[str, str]:

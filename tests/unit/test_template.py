@@ -1,94 +1,279 @@
-"""The template and the code agree."""
+"""What CloudFormation gets is right, the code agrees with it, and what a change of it would destroy is said before."""
 
 import json
-import re
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.template import ROOT, functions, resource, routes, template
+from local.routes import translated as translate
+from tests import rules, snapshot
+from tests.rules import Template
+from tests.template import ROOT, translated
 
-LOG_NAMES = {"AccessLogs", "FunctionLogs"}
-NO_ROUTE = {"functions/bootstrap"}
+# Each rule, and a change of the template that breaks it with what is said of that.
+type Rule = Callable[[Template], Iterator[str]]
+type Change = Callable[[dict[str, Any]], object]
+BREACHES: list[tuple[Rule, Change, str]] = [
+    (
+        rules.routes_that_lead_nowhere,
+        lambda made: made.pop("HealthFunction"),
+        "GET /health is served by HealthFunction, which is no function",
+    ),
+    (
+        rules.routes_that_lead_nowhere,
+        lambda made: made.pop("GetQueueFunctionUserQueuePermission"),
+        "GET /v1/users/{user_id}/queue/{id} may not invoke GetQueueFunction",
+    ),
+    (
+        rules.functions_that_nothing_invokes,
+        lambda made: made.pop("HealthFunctionHealthPermission"),
+        "HealthFunction has neither a route nor an event",
+    ),
+    (
+        rules.functions_that_nothing_invokes,
+        lambda made: made["HealthFunctionHealthPermission"]["Properties"].update(
+            FunctionName={"Fn::GetAtt": ["BootstrapFunction", "Arn"]}
+        ),
+        "BootstrapFunction is said to be invoked by people alone, and is not",
+    ),
+    (
+        rules.rights_that_anybody_could_use,
+        lambda made: made["HealthFunctionHealthPermission"]["Properties"].pop("SourceArn"),
+        "HealthFunctionHealthPermission lets apigateway.amazonaws.com of every account invoke HealthFunction",
+    ),
+    (
+        rules.loose_policies,
+        lambda made: policy(made).pop("Version"),
+        "BootstrapFunctionRole has a policy without Version 2012-10-17",
+    ),
+    (rules.loose_policies, lambda made: statement(made).update(Action="dynamodb:*"), "may do dynamodb:*"),
+    (rules.loose_policies, lambda made: statement(made).update(Action=["s3:Get*"]), "may do s3:Get*"),
+    (rules.loose_policies, lambda made: statement(made).update(Resource="*"), "on everything"),
+    (rules.loose_policies, lambda made: statement(made).update(Resource=["arn:aws:sqs:*:*:*"]), "on everything"),
+    (
+        rules.loose_policies,
+        lambda made: statement(made).update(
+            Action="sqs:SendMessage", Resource={"Fn::Sub": "arn:aws:sqs:${AWS::Region}:${AWS::AccountId}:nv-*"}
+        ),
+        "on queues that are not this stage's",
+    ),
+    (rules.loose_policies, lambda made: statement(made).update(NotAction="sqs:*"), "is not a plain Allow"),
+    (
+        rules.loose_policies,
+        lambda made: role(made)["ManagedPolicyArns"].append("arn:aws:iam::aws:policy/AmazonSQSFullAccess"),
+        "has the managed policy arn:aws:iam::aws:policy/AmazonSQSFullAccess",
+    ),
+    (rules.strange_roles, lambda made: role(made).pop("Path"), "no queue would admit it"),
+    (
+        rules.strange_roles,
+        lambda made: role(made)["AssumeRolePolicyDocument"]["Statement"][0].update(Principal={"AWS": "*"}),
+        "BootstrapFunctionRole may be assumed by",
+    ),
+    (
+        rules.strange_roles,
+        lambda made: made["HealthFunction"]["Properties"].update(Role={"Fn::GetAtt": ["BootstrapFunctionRole", "Arn"]}),
+        "HealthFunction has not a role of its own",
+    ),
+    (
+        rules.strange_roles,
+        lambda made: made["HealthFunction"]["Properties"]["Environment"]["Variables"].update(QUEUE_PRINCIPALS=""),
+        "HealthFunction would make queues that do not admit the functions",
+    ),
+    (
+        rules.logs_without_end,
+        lambda made: made["FunctionLogs"]["Properties"].pop("RetentionInDays"),
+        "FunctionLogs keeps its logs for ever",
+    ),
+    (
+        rules.logs_without_end,
+        lambda made: made["HealthFunction"]["Properties"].pop("LoggingConfig"),
+        "HealthFunction logs into a group that is not declared",
+    ),
+    (rules.logs_without_end, lambda made: stage(made).pop("AccessLogSettings"), "logs into a group that is not"),
+    (
+        rules.secrets_in_the_access_log,
+        lambda made: stage(made)["AccessLogSettings"].update(Format='{"q": "$context.integration.queryString"}'),
+        "logs $context.integration.queryString as q",
+    ),
+    (
+        rules.apis_without_throttle,
+        lambda made: stage(made)["DefaultRouteSettings"].update(ThrottlingRateLimit=0),
+        "has not ThrottleRate as its ThrottlingRateLimit",
+    ),
+    (
+        rules.functions_slower_than_the_gateway,
+        lambda made: made["HealthFunction"]["Properties"].update(Timeout=30),
+        "HealthFunction may take 30 s",
+    ),
+    (
+        rules.events_that_get_lost,
+        lambda made: made["HealthFunctionHealthPermission"]["Properties"].update(Principal="sns.amazonaws.com"),
+        "HealthFunction loses an event when it fails",
+    ),
+    (
+        rules.data_that_a_mistake_could_destroy,
+        lambda made: made["Registry"].update(UpdateReplacePolicy="Delete"),
+        "Registry has not UpdateReplacePolicy Retain",
+    ),
+    (
+        rules.data_that_a_mistake_could_destroy,
+        lambda made: made["Registry"]["Properties"].pop("DeletionProtectionEnabled"),
+        "Registry has no deletion protection",
+    ),
+    (
+        rules.data_that_a_mistake_could_destroy,
+        lambda made: made["Registry"]["Properties"].pop("PointInTimeRecoverySpecification"),
+        "Registry has no point-in-time recovery",
+    ),
+    (
+        rules.data_that_a_mistake_could_destroy,
+        lambda made: made["Idempotency"]["Properties"].pop("TimeToLiveSpecification"),
+        "Idempotency is said to be ephemeral, and keeps its items for ever",
+    ),
+]
+WITH_MAPPINGS = """
+  CarefulWork: {Type: AWS::SQS::Queue, Properties: {VisibilityTimeout: 65}}
+  CarelessWork: {Type: AWS::SQS::Queue, Properties: {VisibilityTimeout: 64}}
+  WorkerFunction:
+    Type: AWS::Serverless::Function
+    Properties:
+      CodeUri: functions/worker
+      Timeout: 10
+      Events:
+        Careful:
+          Type: SQS
+          Properties:
+            Queue: !GetAtt CarefulWork.Arn
+            MaximumBatchingWindowInSeconds: 5
+            FunctionResponseTypes: [ReportBatchItemFailures]
+        Careless:
+          Type: SQS
+          Properties:
+            Queue: !GetAtt CarelessWork.Arn
+            MaximumBatchingWindowInSeconds: 5
+        Foreign:
+          Type: SQS
+          Properties:
+            Queue: arn:aws:sqs:us-east-1:123456789012:foreign
+            FunctionResponseTypes: [ReportBatchItemFailures]
+
+Outputs:
+"""
 
 
-def statements(properties: dict[str, Any]) -> list[dict[str, Any]]:
-    return [statement for policy in properties.get("Policies", []) for statement in policy["Statement"]]
+def role(made: dict[str, Any]) -> Any:
+    return made["BootstrapFunctionRole"]["Properties"]
+
+
+def policy(made: dict[str, Any]) -> Any:
+    return role(made)["Policies"][0]["PolicyDocument"]
+
+
+def statement(made: dict[str, Any]) -> Any:
+    return policy(made)["Statement"][0]
+
+
+def stage(made: dict[str, Any]) -> Any:
+    return made["ApiApiGatewayDefaultStage"]["Properties"]
+
+
+@pytest.mark.parametrize("rule", rules.RULES, ids=lambda rule: rule.__name__)
+def test_the_template_has_no(rule: Rule) -> None:
+    assert list(rule(translated())) == []
+
+
+@pytest.mark.parametrize("rule, change, said", BREACHES, ids=[said for _, _, said in BREACHES])
+def test_a_rule_sees(rule: Rule, change: Change, said: str) -> None:
+    template = deepcopy(translated())
+    change(template["Resources"])
+    assert any(said in fault for fault in rule(template))
+
+
+def test_a_rule_sees_a_careless_mapping(tmp_path: Path) -> None:
+    template = tmp_path / "template.yaml"
+    template.write_text((ROOT / "template.yaml").read_text().replace("\nOutputs:\n", WITH_MAPPINGS))
+    careless, incomplete, foreign = sorted(rules.careless_mappings(translate(template)))
+    assert careless.startswith("WorkerFunctionCareless has a whole batch again")
+    assert (
+        incomplete == "WorkerFunctionCareless: the VisibilityTimeout of CarelessWork is 64 s, and must be at least 65"
+    )
+    assert foreign.startswith("WorkerFunctionForeign reads a queue that is not declared here")
 
 
 def test_every_function_has_a_folder_with_its_app_alone_and_every_folder_a_function() -> None:
     folders = {path.relative_to(ROOT).as_posix() for path in ROOT.glob("functions/*")}
-    assert {properties["CodeUri"] for properties in functions().values()} == folders
+    assert {rules.folder(function) for function in rules.functions(translated()).values()} == folders
     for folder in folders:
         assert {path.name for path in (ROOT / folder).iterdir()} - {"__pycache__"} == {"app.py"}
 
 
-def test_every_function_has_a_route_but_the_operators() -> None:
-    without = {properties["CodeUri"] for properties in functions().values() if not properties.get("Events")}
-    assert without == NO_ROUTE
-    assert routes()["*", "*"] == "not_found"
-
-
-@pytest.mark.parametrize("name", functions())
+@pytest.mark.parametrize("name", rules.functions(translated()))
 def test_an_operations_docstring_names_its_route(name: str) -> None:
-    properties = functions()[name]
-    first = (ROOT / properties["CodeUri"] / "app.py").read_text().partition("\n")[0]
-    own = [f"{m} {p}" for (m, p), folder in routes().items() if f"functions/{folder}" == properties["CodeUri"]]
-    if own and own != ["* *"]:
-        assert first.startswith(f'"""{min(own, key=len)}: ')
+    own = [key for key, function in rules.routes(translated()).items() if function == name]
+    app = ROOT / rules.folder(rules.functions(translated())[name]) / "app.py"
+    if own:
+        assert app.read_text().startswith(f'"""{min(own, key=len)}: ')
 
 
-@pytest.mark.parametrize("name", functions())
-def test_a_policy_has_its_version_and_names_actions_and_resources(name: str) -> None:
-    properties = functions()[name]
-    assert all(policy["Version"] == "2012-10-17" for policy in properties.get("Policies", []))
-    for statement in statements(properties):
-        actions = statement["Action"] if isinstance(statement["Action"], list) else [statement["Action"]]
-        assert statement["Resource"] != "*"
-        assert all(re.fullmatch(r"(dynamodb|sqs):[A-Z][A-Za-z]+", action) for action in actions)
-        if any(action.startswith("sqs:") for action in actions):
-            assert ":nv-${Stage}-" in json.dumps(statement["Resource"])
-
-
-def test_roles_live_under_one_path_that_the_queues_policies_admit() -> None:
-    path = template()["Globals"]["Function"]["RolePath"]["Fn::Sub"]
-    assert path == "/naive/${Stage}/platform/"
-    principals = json.dumps(template()["Globals"]["Function"]["Environment"]["Variables"]["QUEUE_PRINCIPALS"])
-    assert f"role{path}*" in principals
-
-
-def test_logs_are_declared_and_end() -> None:
-    for name in LOG_NAMES:
-        assert resource(name)["RetentionInDays"] == {"Ref": "LogRetentionDays"}
-    assert template()["Globals"]["Function"]["LoggingConfig"]["LogGroup"] == {"Ref": "FunctionLogs"}
-
-
-def test_the_access_log_has_no_query_string() -> None:
-    written = resource("Api")["AccessLogSettings"]["Format"]
-    assert "$context.path" in written
-    assert not re.search("query|authorization|routeQuery", written, re.IGNORECASE)
-    json.loads(written)
-
-
-def test_the_api_is_throttled() -> None:
-    settings = resource("Api")["DefaultRouteSettings"]
-    assert settings["ThrottlingRateLimit"] == {"Ref": "ThrottleRate"}
-    assert settings["ThrottlingBurstLimit"] == {"Ref": "ThrottleBurst"}
-
-
-def test_the_registry_outlives_its_stack_and_mistakes() -> None:
-    registry = template()["Resources"]["Registry"]
-    assert (registry["DeletionPolicy"], registry["UpdateReplacePolicy"]) == ("Retain", "Retain")
-    assert registry["Properties"]["DeletionProtectionEnabled"] is True
-    assert registry["Properties"]["PointInTimeRecoverySpecification"] == {"PointInTimeRecoveryEnabled": True}
-    assert registry["Properties"]["BillingMode"] == "PAY_PER_REQUEST"
-
-
-def test_no_function_outlives_the_gateways_thirty_seconds() -> None:
-    assert max(properties["Timeout"] for properties in functions().values()) <= 28
+def test_what_is_no_route_is_answered_by_us() -> None:
+    assert rules.routes(translated())["$default"] == "NotFoundFunction"
 
 
 def test_the_sample_events_are_the_templates_routes() -> None:
     event = json.loads((ROOT / "events/send_message.json").read_text())
-    method, _, path = event["routeKey"].partition(" ")
-    assert routes()[method, path] == "send_message"
+    assert rules.routes(translated())[event["routeKey"]] == "SendMessageFunction"
+
+
+def test_a_change_of_the_template_deletes_and_replaces_only_what_was_accepted() -> None:
+    before = snapshot.accepted()
+    after = snapshot.taken(translated(), before["replacing"])
+    changes = "\n  ".join(snapshot.changes(before, after))
+    assert not changes, (
+        f"In a stack that is in use, CloudFormation would\n  {changes}\n"
+        "What is deleted or replaced is lost, or stays behind outside the stack (DeletionPolicy, UpdateReplacePolicy). "
+        "When that is meant, say so in CHANGELOG.md and run 'make snapshot'."
+    )
+
+
+@pytest.mark.parametrize(
+    "change, said",
+    [
+        (lambda made: made.pop("Registry"), "delete Registry (AWS::DynamoDB::Table)"),
+        (lambda made: made.update(More={"Type": "AWS::SQS::Queue", "Properties": {}}), "make More (AWS::SQS::Queue)"),
+        (
+            lambda made: made["Registry"]["Properties"].update(TableName="registry"),
+            "replace Registry (AWS::DynamoDB::Table), since TableName was None and would be registry",
+        ),
+        (
+            lambda made: made["Registry"]["Properties"]["AttributeDefinitions"][0].update(AttributeType="N"),
+            "replace Registry (AWS::DynamoDB::Table), since AttributeDefinitions was",
+        ),
+        (
+            lambda made: made["FunctionLogs"]["Properties"].update(LogGroupName="/other"),
+            "replace FunctionLogs (AWS::Logs::LogGroup), since LogGroupName was",
+        ),
+        (
+            lambda made: made["HealthFunction"]["Properties"].update(FunctionName="health"),
+            "replace HealthFunction (AWS::Lambda::Function), since FunctionName was",
+        ),
+        (lambda made: role(made).update(Path="/"), "replace BootstrapFunctionRole (AWS::IAM::Role), since Path was"),
+    ],
+)
+def test_the_snapshot_names_what_a_change_costs(change: Change, said: str) -> None:
+    replacing = snapshot.accepted()["replacing"]
+    template = deepcopy(translated())
+    change(template["Resources"])
+    changes = list(snapshot.changes(snapshot.taken(translated(), replacing), snapshot.taken(template, replacing)))
+    assert len(changes) == 1
+    assert changes[0].startswith(said)
+
+
+def test_the_snapshot_takes_no_notice_of_what_changes_in_place() -> None:
+    replacing = snapshot.accepted()["replacing"]
+    template = deepcopy(translated())
+    template["Resources"]["HealthFunction"]["Properties"] |= {"MemorySize": 1024, "Timeout": 5}
+    template["Resources"]["Registry"]["Properties"]["AttributeDefinitions"][2]["AttributeType"] = "N"
+    assert snapshot.taken(template, replacing) == snapshot.taken(translated(), replacing)

@@ -3,21 +3,15 @@
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypedDict
+from typing import Any
 
 from tenancy import batches, registry
 from tenancy.auth import CACHE_SECONDS
 from tenancy.aws import reaching_aws, sqs
-from tenancy.errors import EntryError, InvalidInput, QueueError, Unavailable
+from tenancy.errors import Failed, InvalidInput, QueueError, Unavailable
 from tenancy.messages import LARGE_BYTES, MAX_BYTES, NewMessage, SentMessage
 from tenancy.models import parse
 from tenancy.registry import Queue
-
-
-class Failed(TypedDict):
-    """Why one entry of a batch was not done."""
-
-    error: EntryError
 
 
 @dataclass(frozen=True, slots=True)

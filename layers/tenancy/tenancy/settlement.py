@@ -3,11 +3,11 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NotRequired, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict
 
 from tenancy import batches, receipts
 from tenancy.aws import reaching_aws, sqs
-from tenancy.errors import EntryError, QueueError, Unavailable
+from tenancy.errors import Failed, QueueError, Unavailable
 from tenancy.leases import LOST, expired, is_gone
 from tenancy.models import Input, ReceiptHandle, Visibility, parse
 from tenancy.names import timestamp
@@ -34,11 +34,10 @@ class Extend(Ack):
 
 
 class Settled(TypedDict):
-    """What became of one entry of a settle."""
+    """The answer of an entry that was done; one that was extended says until when."""
 
-    ok: NotRequired[bool]
+    ok: Literal[True]
     lease_expires_at: NotRequired[str]
-    error: NotRequired[EntryError]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +51,12 @@ class _Entry:
 
 def settle(
     queue: Queue, *, ack: Sequence[object], retry: Sequence[object], extend: Sequence[object], deadline: float
-) -> dict[str, list[Settled]]:
+) -> dict[str, list[Settled | Failed]]:
     """Acknowledge (handles), give back and extend (as Retry and Extend) many leases; each succeeds or fails alone.
 
     Raises Unavailable when SQS takes none of them; what is not reached before the deadline is unavailable.
     """
-    answer: dict[str, list[Settled]] = {}
+    answer: dict[str, list[Settled | Failed]] = {}
     work: list[tuple[str, Sequence[_Entry]]] = []
     for verb, asked in (("ack", ack), ("retry", retry), ("extend", extend)):
         answer[verb] = [_failed(Unavailable("not reached, since an earlier one failed"))] * len(asked)
@@ -91,7 +90,7 @@ def _read(queue: Queue, verb: str, index: int, entry: object) -> _Entry:
     return _Entry(index, receipts.read(handle, queue.id), visibility)
 
 
-def _acknowledge(queue: Queue, batch: Sequence[_Entry]) -> list[Settled]:
+def _acknowledge(queue: Queue, batch: Sequence[_Entry]) -> list[Settled | Failed]:
     entries: Any = [{"Id": str(entry.index), "ReceiptHandle": entry.receipt.handle} for entry in batch]
     with reaching_aws():
         failures = _failures(sqs.delete_message_batch(QueueUrl=queue.url, Entries=entries))
@@ -103,7 +102,7 @@ def _acknowledge(queue: Queue, batch: Sequence[_Entry]) -> list[Settled]:
     ]
 
 
-def _change(queue: Queue, batch: Sequence[_Entry], *, show: bool) -> list[Settled]:
+def _change(queue: Queue, batch: Sequence[_Entry], *, show: bool) -> list[Settled | Failed]:
     now = time.time()
     seconds = {entry.index: entry.receipt.cut(entry.visibility, now) for entry in batch}
     entries: Any = [
@@ -134,5 +133,5 @@ def _refusal(code: str) -> QueueError:
     return expired() if code in LOST else Unavailable("SQS did not take this entry")
 
 
-def _failed(refusal: QueueError) -> Settled:
+def _failed(refusal: QueueError) -> Failed:
     return {"error": refusal.to_entry()}

@@ -1,13 +1,14 @@
 """A stack comes up whole or not at all, and one command at a time works on it."""
 
 import signal
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from local import company, deploy, emulator, lifecycle, permissions, routes
+from local import company, deploy, emulator, lifecycle, permissions, processes, routes
 from local.stack import Stack, free_port
 from local.steps import LocalError
 
@@ -38,11 +39,12 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Emulator:
     for name in ("start", "stop", "kill"):
         monkeypatch.setattr(emulator, name, getattr(fake, name))
     monkeypatch.setattr(emulator, "port", lambda _stack: fake.port)
+    monkeypatch.setattr(emulator, "running", lambda _stack: fake.port is not None)
     monkeypatch.setattr(deploy, "deploy", lambda _stack: None)
     monkeypatch.setattr(deploy, "outputs", lambda _stack: {"ApiId": "abc"})
     monkeypatch.setattr(routes, "sync", lambda _stack: None)
     monkeypatch.setattr(permissions, "sync", lambda _stack: None)
-    monkeypatch.setattr(company, "wait_healthy", lambda _base_url: None)
+    monkeypatch.setattr(company, "wait_healthy", lambda _stack, _base_url: None)
     monkeypatch.setattr(company, "ensure", _write_key)
     return fake
 
@@ -130,6 +132,23 @@ def test_down_keeps_the_data_and_the_key(fake: Emulator, stack: Stack) -> None:
     assert stack.env_file.exists()
 
 
+def test_down_says_when_nothing_was_running(fake: Emulator, stack: Stack, capsys: pytest.CaptureFixture[str]) -> None:
+    lifecycle.down(stack)
+    assert fake.done == []
+    said = capsys.readouterr().err
+    assert said.endswith("was not running.\n")
+    assert "Stopping" not in said
+
+
+def test_reset_forgets_the_data_of_a_stack_that_is_not_running(
+    stack: Stack, fake: Emulator, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stack.state.mkdir(parents=True)
+    lifecycle.reset(stack)
+    assert not stack.state.exists()
+    assert "Stopping" not in capsys.readouterr().err
+
+
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(lifecycle, "ROOT", tmp_path)
@@ -159,6 +178,29 @@ def test_a_command_that_cannot_be_run_is_named_and_the_stack_ended(fake: Emulato
     with pytest.raises(LocalError, match="no-such-command cannot be run"):
         lifecycle.run(["no-such-command"])
     assert fake.done[-1] == "kill"
+
+
+@pytest.mark.usefixtures("fake")
+def test_the_command_of_a_run_that_was_killed_is_ended_by_the_next(home: Path) -> None:
+    with subprocess.Popen(["sleep", "60"]) as left, subprocess.Popen(["sleep", "60"]) as other:
+        try:
+            (mine,) = [process for process in processes.running() if process.pid == left.pid]
+            (home / "test-killed").mkdir(parents=True)
+            (home / "test-killed" / "command").write_text(mine.identity)
+            assert lifecycle.run([sys.executable, "-c", ""]) == 0
+            assert left.wait(10) == -signal.SIGTERM
+            assert other.poll() is None
+        finally:
+            left.kill()
+            other.kill()
+    assert list(home.iterdir()) == []
+
+
+@pytest.mark.usefixtures("fake")
+def test_a_run_notes_its_command_for_the_next(home: Path) -> None:
+    noted = "import os, pathlib, sys, time; time.sleep(0.5); sys.exit(not pathlib.Path(os.environ['LOCAL_HOME'],"
+    noted += " 'command').read_text().startswith(f'{os.getpid()} '))"
+    assert lifecycle.run([sys.executable, "-c", noted]) == 0
 
 
 def test_an_interrupt_reaches_the_command_and_ends_the_stack_afterwards(fake: Emulator, home: Path) -> None:

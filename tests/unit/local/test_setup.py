@@ -70,6 +70,14 @@ def test_a_shim_that_does_not_run_hides_no_later_one(machine: Machine) -> None:
     assert machine.setup().stdout == f"{python}\n"
 
 
+@pytest.mark.parametrize("place", ["versions/3.13.1/bin/python", "installs/python/3.13.1/bin/python"])
+def test_the_versions_beside_a_shim_that_is_set_to_another_are_found(machine: Machine, place: str) -> None:
+    shim = machine.on_path("manager/shims", "python3.13", BROKEN)
+    machine.add(shim.parents[1] / place.replace("3.13.1", "3.12.9"), OLDER)
+    machine.add(shim.parents[1] / place, WORKS)
+    assert machine.setup().stdout == f"{shim.parent}/../{place}\n"
+
+
 def test_a_plain_python3_counts_when_it_is_a_3_13(machine: Machine) -> None:
     machine.on_path("old", "python3", OLDER)
     python = machine.on_path("bin", "python3", WORKS)

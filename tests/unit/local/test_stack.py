@@ -30,12 +30,6 @@ def test_a_free_port_is_not_refused() -> None:
     refuse_busy_port(free_port())
 
 
-@pytest.mark.parametrize("port", [-1, 0, 65536])
-def test_a_number_that_is_no_port_is_refused(port: int) -> None:
-    with pytest.raises(LocalError, match="is no port"):
-        refuse_busy_port(port)
-
-
 def test_no_account_or_build_of_the_caller_reaches_its_commands(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_PROFILE", "production")
     monkeypatch.setenv("AWS_SESSION_TOKEN", "secret")

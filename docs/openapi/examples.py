@@ -1,0 +1,147 @@
+"""An example of each operation's request and answer, and of each refusal."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from tenancy.errors import (
+    AlreadyExists,
+    Conflict,
+    IdempotencyMismatch,
+    InvalidInput,
+    KeySubjectMismatch,
+    NotFound,
+    PayloadTooLarge,
+    PurgeInProgress,
+    QueueError,
+    ReceiptExpired,
+    ReceiptInvalid,
+    RequestInProgress,
+    Unauthorized,
+    Unavailable,
+)
+
+QUEUE_ID = "d3566216-7cea-4dba-bcc5-70efed66381d"
+USER_ID = "bef8ad3f-6cf7-4b4c-9b0f-1f1f0a9b6c55"
+REQUEST_ID = "3a59e241-0c5b-4f0e-8a5c-7d5f6a1f2b90"
+
+_MESSAGE_ID = "fd7ccfa6-98f5-4931-981a-8e4aebdd3a63"
+_LETTER_ID = "0403901f-33ea-4f5b-8ec4-2d7f4b9e6d10"
+_HANDLE = "receipt_97nDPAmsQk1v3w"
+_OTHER_HANDLE = "receipt_yS1hW8r5Xb0c7g"
+
+_QUEUE = {
+    "id": QUEUE_ID,
+    "name": "thumbs",
+    "type": "standard",
+    "user_id": USER_ID,
+    "dlq": True,
+    "max_receive_count": 2,
+    "visibility_timeout": 30,
+    "retention_seconds": 345_600,
+    "delay_seconds": 0,
+    "content_based_dedup": None,
+    "consumer": None,
+    "created_at": "2026-11-30T15:02:38.335Z",
+}
+_COUNTS = {"depth": 12, "in_flight": 3, "delayed": 0, "dlq_depth": 1}
+_PURGING = {"status": "purging", "done_by": "2026-11-30T15:03:41.121Z"}
+_MESSAGE = {
+    "message_id": _MESSAGE_ID,
+    "body": '{"photo": 17}',
+    "receive_count": 1,
+    "sent_at": "2026-11-30T15:02:42.704Z",
+    "attributes": {"trace": "a1"},
+    "receipt_handle": _HANDLE,
+    "lease_expires_at": "2026-11-30T15:03:14.671Z",
+}
+_LETTER = {
+    "message_id": _LETTER_ID,
+    "body": "<order/>",
+    "receive_count": 3,
+    "sent_at": "2026-11-30T15:02:42.743Z",
+}
+
+
+@dataclass(frozen=True)
+class Example:
+    """One call of an operation that goes well: its query or body, and the answer's body."""
+
+    query: dict[str, Any] | None = None
+    body: dict[str, Any] | None = None
+    answer: dict[str, Any] | None = None
+
+
+OPERATIONS = {
+    "create_queue": Example(body={"name": "thumbs", "dlq": True, "max_receive_count": 2}, answer=_QUEUE),
+    "list_queues": Example(query={"limit": 50}, answer={"queues": [_QUEUE], "next_cursor": None}),
+    "get_queue": Example(answer=_QUEUE | {"attributes": _COUNTS}),
+    "update_queue": Example(body={"visibility_timeout": 120}, answer=_QUEUE | {"visibility_timeout": 120}),
+    "get_queue_attributes": Example(answer=_COUNTS),
+    "purge_queue": Example(answer=_PURGING),
+    "delete_queue": Example(),
+    "send_message": Example(
+        body={"body": '{"photo": 17}', "attributes": {"trace": "a1"}}, answer={"message_id": _MESSAGE_ID}
+    ),
+    "send_message_batch": Example(
+        body={"messages": [{"body": "one"}, {"body": "two", "delay_seconds": 60}]},
+        answer={
+            "results": [
+                {"message_id": "7867df8a-a801-44fa-b1ba-43bab4f3efdb"},
+                {"error": {"code": "unavailable", "message": "SQS did not take this message"}},
+            ]
+        },
+    ),
+    "receive_messages": Example(
+        query={"max": 10, "wait": 20, "visibility": 30},
+        answer={"messages": [_MESSAGE]},
+    ),
+    "delete_message": Example(query={"receipt_handle": _HANDLE}),
+    "change_message_visibility": Example(
+        body={"receipt_handle": _HANDLE, "visibility": 600}, answer={"lease_expires_at": "2026-11-30T15:12:46.251Z"}
+    ),
+    "settle_messages": Example(
+        body={
+            "ack": [_HANDLE],
+            "retry": [{"receipt_handle": _OTHER_HANDLE, "delay_seconds": 60}],
+            "extend": [{"receipt_handle": "garbled", "visibility": 600}],
+        },
+        answer={
+            "ack": [{"ok": True}],
+            "retry": [{"ok": True}],
+            "extend": [
+                {
+                    "error": {
+                        "code": "receipt_invalid",
+                        "message": "receipt_handle is not one that a receive of this queue gave",
+                    }
+                }
+            ],
+        },
+    ),
+    "peek_dlq": Example(query={"max": 10}, answer={"messages": [_LETTER]}),
+    "redrive_dlq": Example(
+        body={"message_ids": [_LETTER_ID]},
+        answer={"moved": 1, "remaining": 0, "not_found": [], "not_reached": []},
+    ),
+    "purge_dlq": Example(answer=_PURGING),
+    "health": Example(answer={"status": "ok"}),
+    "openapi": Example(answer={"openapi": "3.1.0", "info": {"title": "Queues", "version": "1"}, "paths": {}}),
+}
+
+REFUSALS = [
+    InvalidInput("visibility must be a whole number from 0 to 43200, not 43201", field="visibility"),
+    ReceiptInvalid("receipt_handle is not one that a receive of this queue gave", field="receipt_handle"),
+    ReceiptExpired("the lease of this receipt_handle is over", field="receipt_handle"),
+    Unauthorized("the bearer key is missing, malformed, unknown or revoked"),
+    KeySubjectMismatch("this key is sealed to another user"),
+    NotFound(),
+    AlreadyExists("there is a queue named 'thumbs'", id=QUEUE_ID),
+    Conflict("this queue has no dead-letter queue", hint="Create one with dlq true.", reason="no_dlq"),
+    IdempotencyMismatch("this Idempotency-Key was used with another body"),
+    PurgeInProgress("the last purge was less than 60 s ago", retry_after=42),
+    RequestInProgress("another request is making a queue of this name", retry_after=1),
+    PayloadTooLarge("body and attributes must be at most 1048576 bytes together, not 1048577", field="body"),
+    QueueError("something went wrong on our side"),
+    Unavailable("a service behind this API cannot take the request now"),
+]
+"""In the order of the tree in tenancy.errors."""

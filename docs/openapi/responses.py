@@ -1,0 +1,110 @@
+"""What an operation may answer: its success, and every refusal by its status."""
+
+from collections.abc import Iterable
+from http import HTTPStatus
+from typing import Any, get_type_hints
+
+from docs.openapi.examples import REFUSALS, REQUEST_ID, Example
+from docs.openapi.schemas import Schemas
+from tenancy.endpoint import Json, Operation
+from tenancy.errors import (
+    ErrorAnswer,
+    IdempotencyMismatch,
+    InvalidInput,
+    KeySubjectMismatch,
+    NotFound,
+    PayloadTooLarge,
+    QueueError,
+    RequestInProgress,
+    Unauthorized,
+    Unavailable,
+)
+
+type Part = dict[str, Any]
+
+JSON = "application/json"
+
+HEADERS: dict[str, Part] = {
+    "X-Request-Id": {
+        "description": "Names the request, for when you ask for help.",
+        "required": True,
+        "schema": {"type": "string", "minLength": 1},
+    },
+    "Cache-Control": {"required": True, "schema": {"const": "no-store"}},
+    "WWW-Authenticate": {"required": True, "schema": {"const": "Bearer"}},
+    "Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer", "minimum": 1}},
+}
+
+_WITH_KEY = (InvalidInput, Unauthorized, KeySubjectMismatch, NotFound, Unavailable)
+_BY_METHOD: dict[str, tuple[type[QueueError], ...]] = {
+    "POST": (IdempotencyMismatch, RequestInProgress, PayloadTooLarge),
+    "PATCH": (PayloadTooLarge,),
+}
+
+
+class Responses:
+    """The responses under components, filled by the operations that refer to them."""
+
+    def __init__(self, schemas: Schemas) -> None:
+        self.shared = {"Throttled": _throttled()}
+        self._schemas = schemas
+        self._error = schemas.answer(ErrorAnswer)
+
+    def of(self, method: str, handler: Operation, example: Example) -> Part:
+        """The responses of an operation by status, the success first."""
+        refusals = {str(status): self._refer(status, possible) for status, possible in _refusals(method, handler)}
+        refusals["429"] = {"$ref": "#/components/responses/Throttled"}
+        return {str(handler.status): self._success(handler, example), **dict(sorted(refusals.items()))}
+
+    def _success(self, handler: Operation, example: Example) -> Part:
+        response: Part = {"description": HTTPStatus(handler.status).phrase, "headers": _headers()}
+        shape = get_type_hints(handler.run)["return"]
+        if shape is not type(None):
+            schema = {"type": "object"} if shape is Json else self._schemas.answer(shape)
+            response["content"] = {JSON: {"schema": schema, "example": example.answer}}
+        return response
+
+    def _refer(self, status: int, refusals: list[QueueError]) -> Part:
+        name = "Or".join(type(refusal).__name__ for refusal in refusals)
+        codes = {"properties": {"error": {"properties": {"code": {"enum": [refusal.code for refusal in refusals]}}}}}
+        self.shared[name] = {
+            "description": "\n".join(f"- `{refusal.code}`: {refusal.__doc__}" for refusal in refusals),
+            "headers": _headers(refusals),
+            "content": {
+                JSON: {
+                    "schema": {"allOf": [self._error, codes]},
+                    "examples": {refusal.code: {"value": refusal.to_wire(REQUEST_ID)} for refusal in refusals},
+                }
+            },
+        }
+        return {"$ref": f"#/components/responses/{name}"}
+
+
+def _refusals(method: str, handler: Operation) -> Iterable[tuple[int, list[QueueError]]]:
+    """Everything that the operation may refuse with, by status."""
+    possible: set[type[QueueError]] = {QueueError, *handler.errors}
+    if not handler.public:
+        possible |= {*_WITH_KEY, *_BY_METHOD.get(method, ())}
+    for status in {error.status for error in possible}:
+        yield status, [refusal for refusal in REFUSALS if type(refusal) in possible and refusal.status == status]
+
+
+def _headers(refusals: Iterable[QueueError] = ()) -> Part:
+    names = ["X-Request-Id", "Cache-Control"]
+    if any(refusal.status == HTTPStatus.UNAUTHORIZED for refusal in refusals):
+        names.append("WWW-Authenticate")
+    if any(refusal.retry_after for refusal in refusals):
+        names.append("Retry-After")
+    return {name: {"$ref": f"#/components/headers/{name}"} for name in names}
+
+
+def _throttled() -> Part:
+    return {
+        "description": "Above the stage's throttle; answered by API Gateway, in its own shape.",
+        "content": {
+            JSON: {
+                "schema": {"type": "object", "properties": {"message": {"type": "string"}}, "required": ["message"]},
+                "example": {"message": "Too Many Requests"},
+            }
+        },
+    }
