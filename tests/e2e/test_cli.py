@@ -26,7 +26,7 @@ def test_a_queue_is_managed_by_its_name(cli: Cli) -> None:
     made = cli.json("queue", "create", "--name", name, "--dlq", "--max-receives", "1", "--visibility", "60")
     assert (made["max_receive_count"], made["visibility_timeout"]) == (1, 60)
     assert cli.json("queue", "show", name)["id"] == made["id"]
-    assert made["id"] in {queue["id"] for queue in cli.json("queue", "list")["queues"]}
+    assert made["id"] in listed(cli)
 
     cli("queue", "send", name, "-", stdin="line\r\nline\n")
     (message,) = cli.json("queue", "receive", name, "--wait", "5")["messages"]
@@ -43,6 +43,18 @@ def test_a_queue_is_managed_by_its_name(cli: Cli) -> None:
     cli("queue", "purge", name, "--yes")
     cli("queue", "delete", name, "--yes")
     cli("queue", "show", name, code=1)
+
+
+def listed(cli: Cli) -> set[str]:
+    """The ids on all pages of the list."""
+    ids: set[str] = set()
+    more: list[str] = []
+    while True:
+        page = cli.json("queue", "list", "--limit", "100", *more)
+        ids |= {queue["id"] for queue in page["queues"]}
+        if page["next_cursor"] is None:
+            return ids
+        more = ["--cursor", page["next_cursor"]]
 
 
 def test_a_file_is_sent_line_by_line(cli: Cli, api: Api, tmp_path: Path) -> None:

@@ -27,13 +27,18 @@ INTRODUCTION = """\
 **Output.** Data is on stdout, words are on stderr. On a terminal data is a table; piped, or with `--json`, it is the
 API's own JSON as the server gave it. `send --file` prints one answer of a batch call for each batch it sent, with the
 results in the order of the lines; `redrive` prints one answer with the numbers of all its rounds summed up; `watch`
-prints one answer a line. Commands whose call answers nothing (`ack` of one message, `delete`) print nothing.
+prints one answer a line. Commands whose call answers nothing (`ack` of one message, `delete`) print nothing. A narrow
+terminal gets fewer columns, or each row as a list of its fields; no name or id is ever cut. Characters that a terminal
+would obey are escaped, those that it lacks are `?`; JSON is always UTF-8.
 
 **Exit codes.** 0: done. 1: failed; stderr says what was wrong, what to do, and the code and request id to quote.
-2: wrong usage. 3: nothing was received.
+2: wrong usage. 3: nothing was received. 130: interrupted by Ctrl-C, also where that is the usual end (`watch`).
+141: whoever read the output has gone.
 
 **Configuration.** A flag goes first, then the environment, then `~/.naive/config.json`, which `naive login` and
-`naive use` write and only its owner can read.
+`naive use` write and only its owner can read. An empty variable counts as not set; an empty flag, name or id is wrong
+usage. A file that cannot be read is left aside with a word on stderr, until `naive login` writes it anew. One that
+others can read is told, and mended when it is written.
 
 | what | flag | environment | stored by |
 |---|---|---|---|
@@ -41,8 +46,12 @@ prints one answer a line. Commands whose call answers nothing (`ack` of one mess
 | address of the API | `--base-url` | `NAIVE_BASE_URL` | `naive login` |
 | user to act for | `--user` | `NAIVE_ACTIVE_USER_ID` | `naive use` |
 
-**Queues** are named by their id or by their name. **Destructive commands** (`purge`, `delete`) ask on a terminal,
-unless `--yes` is given; where nobody can answer they do not ask.
+**Proxies** are taken from `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`; this machine (`localhost`,
+`127.0.0.0/8`, `::1`) is never asked for through one. SOCKS needs `pip install 'httpx[socks]'`.
+
+**Queues** are named by their id or by their name. What has the form of an id is taken for one, and for a name where no
+queue has that id. **Destructive commands** (`purge`, `delete`) ask on a terminal, unless `--yes` is given; where nobody
+can answer they do not ask.
 
 **Message bodies** are text, kept exactly: `send QUEUE -` takes stdin as UTF-8 without trimming or changing line ends,
 and `send QUEUE --file FILE` takes each line as a body, without its `\\n` or `\\r\\n`, skipping empty lines. An argument

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from threading import Thread
 
 import pytest
 from typer.testing import CliRunner, Result
@@ -11,12 +13,22 @@ from typer.testing import CliRunner, Result
 import naive.client
 from naive.cli import output
 from naive.cli.app import app
-from tests.unit.clients.fake_api import BASE_URL, KEY, FakeApi, Run
+from tests.unit.clients.fake_api import BASE_URL, KEY, FakeApi, Run, Served
 
 
 @pytest.fixture
 def api() -> FakeApi:
     return FakeApi()
+
+
+@pytest.fixture
+def served() -> Iterator[Served]:
+    with Served() as server:
+        thread = Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
 
 
 @pytest.fixture

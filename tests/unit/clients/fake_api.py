@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Protocol
 
 import httpx
@@ -49,6 +50,37 @@ class FakeApi:
         if isinstance(answer, Exception):
             raise answer
         return answer
+
+
+class Served(ThreadingHTTPServer):
+    """The same over a socket: every request gets the answer of the moment, JSON or, where it is text, that text."""
+
+    answer: object = None
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.paths: list[str] = []
+        self.url = f"http://127.0.0.1:{self.server_address[1]}"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Served
+
+    def do_GET(self) -> None:
+        self.server.paths.append(self.path)
+        self.rfile.read(int(self.headers.get("content-length", 0)))
+        answer = self.server.answer
+        content = answer.encode() if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False).encode()
+        self.send_response(200)
+        self.send_header("content-length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    do_POST = do_GET
+
+    def log_message(self, *_: object) -> None:
+        pass
 
 
 class Run(Protocol):

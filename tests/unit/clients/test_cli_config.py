@@ -21,9 +21,12 @@ def stored(home: Path) -> dict[str, str]:
     return loaded
 
 
-def write(home: Path, **fields: str) -> None:
-    (home / ".naive").mkdir()
-    (home / ".naive" / "config.json").write_text(json.dumps(fields))
+def write(home: Path, text: str = "", **fields: str) -> Path:
+    file = home / ".naive" / "config.json"
+    file.parent.mkdir()
+    file.write_text(text or json.dumps(fields))
+    file.chmod(0o600)
+    return file
 
 
 def test_login_stores_a_piped_key_that_only_its_owner_can_read(run_bare: Run, api: FakeApi, home: Path) -> None:
@@ -71,6 +74,21 @@ def test_login_refuses_an_empty_key_and_has_no_argument_for_one(run_bare: Run, h
     assert run_bare("login", input="\n").exit_code == 1
     assert run_bare("login", KEY).exit_code == 2
     assert not (home / ".naive").exists()
+
+
+@pytest.mark.parametrize("address", ["foo", "http://", "https://a..b", "https://me:secret@api.example.com"])
+def test_login_stores_nothing_for_an_address_that_is_none(run_bare: Run, home: Path, address: str) -> None:
+    result = run_bare("login", "--base-url", address, input=KEY)
+    assert result.exit_code == 1
+    assert "base URL" in result.stderr
+    assert "secret" not in result.stderr
+    assert not (home / ".naive").exists()
+
+
+def test_login_refuses_a_key_that_is_not_text(run_bare: Run, home: Path) -> None:
+    result = run_bare("login", input=b"nv\xff")
+    assert result.exit_code == 2
+    assert "stdin is not UTF-8 at byte 2" in result.stderr
 
 
 def test_use_keeps_the_active_user_and_the_rest(run_bare: Run, home: Path) -> None:
@@ -141,12 +159,65 @@ def test_without_a_key_or_an_address_the_command_says_what_to_do(run_bare: Run, 
     assert "NAIVE_BASE_URL" in result.stderr
 
 
-def test_a_broken_file_is_named(run_bare: Run, home: Path) -> None:
-    (home / ".naive").mkdir()
-    (home / ".naive" / "config.json").write_text("{oops")
-    result = run_bare("queue", "list")
-    assert result.exit_code == 1
-    assert "config.json" in result.stderr
+BROKEN = ["{oops", "[]", '{"api_key": 5}', '{"base_url": null}', "[" * 100_000, "\x00"]
+
+
+@pytest.mark.parametrize("text", BROKEN)
+def test_a_broken_file_is_named_and_left_aside(run: Run, api: FakeApi, home: Path, text: str) -> None:
+    write(home, text)
+    api.answers_with(PAGE)
+    result = run("queue", "list")
+    assert result.exit_code == 0
+    assert "config.json is no configuration" in result.stderr
+
+
+@pytest.mark.parametrize("text", BROKEN)
+def test_a_broken_file_is_no_key_and_no_reason_to_forget_one(run_bare: Run, home: Path, text: str) -> None:
+    file = write(home, text)
+    assert "There is no API key." in run_bare("queue", "list").stderr
+    assert run_bare("use", "u-1").exit_code == 1
+    assert file.read_text() == text
+
+
+@pytest.mark.parametrize("text", BROKEN)
+def test_login_writes_a_broken_file_anew(run_bare: Run, api: FakeApi, home: Path, text: str) -> None:
+    write(home, text)
+    api.answers_with(PAGE)
+    assert run_bare("login", "--base-url", OTHER_URL, input=KEY).exit_code == 0
+    assert stored(home) == {"api_key": KEY, "base_url": OTHER_URL}
+
+
+def test_a_file_that_cannot_be_opened_is_left_aside_too(run: Run, api: FakeApi, home: Path) -> None:
+    (home / ".naive" / "config.json").mkdir(parents=True)
+    api.answers_with(PAGE)
+    result = run("queue", "list")
+    assert result.exit_code == 0
+    assert "config.json cannot be read" in result.stderr
+
+
+def test_nobody_needs_a_home_who_says_everything(run: Run, api: FakeApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    def homeless() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", homeless)
+    api.answers_with(PAGE)
+    assert run("queue", "list").exit_code == 0
+    refused = run("use", "u-1")
+    assert refused.exit_code == 1
+    assert "home directory" in refused.stderr
+
+
+def test_a_file_that_others_can_read_is_told_and_mended(run: Run, api: FakeApi, home: Path) -> None:
+    file = write(home, api_key="old")
+    file.chmod(0o644)
+    file.parent.chmod(0o755)
+    api.answers_with(PAGE)
+    assert f"chmod 600 {file}" in run("queue", "list").stderr
+    run("use", "u-1")
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
+    api.answers_with(PAGE)
+    assert run("queue", "list").stderr == ""
 
 
 def test_a_store_that_fails_half_way_leaves_the_old_file_and_no_other(
@@ -159,6 +230,6 @@ def test_a_store_that_fails_half_way_leaves_the_old_file_and_no_other(
 
     monkeypatch.setattr("os.fsync", full)
     with pytest.raises(OSError, match="disk full"):
-        config.store(api_key=KEY)
+        config.store({"api_key": KEY})
     assert stored(home) == {"api_key": "old"}
     assert [file.name for file in (home / ".naive").iterdir()] == ["config.json"]

@@ -33,17 +33,43 @@ def test_a_terminal_gets_dead_letters_as_rows(run: Run, api: FakeApi) -> None:
     assert "poison second line" in run("queue", "dlq", QUEUE_ID).stdout
 
 
+@pytest.mark.usefixtures("on_terminal")
+@pytest.mark.parametrize("columns", [30, 50, 80, 120])
+def test_dead_letters_can_be_read_at_any_width(
+    run: Run, api: FakeApi, monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    api.answers_with({"messages": [letter(message_id=QUEUE_ID, body="the start of a body " + "x" * 500)]})
+    shown = run("queue", "dlq", QUEUE_ID).stdout
+    assert QUEUE_ID in shown
+    assert "the start of a body xxx" in shown
+
+
 def test_redrive_repeats_until_nothing_is_left_to_move(run: Run, api: FakeApi) -> None:
     api.answers_with(COUNTS)
     api.answers_with(moved(1000, 500))
-    api.answers_with(moved(500, 0))
+    api.answers_with(moved(300, 0))
     api.answers_with(moved(0, 0))
     result = run("queue", "redrive", QUEUE_ID)
     assert result.exit_code == 0
-    assert json.loads(result.stdout) == moved(1500, 0)
-    assert "Moved 1,500 messages, 0 remain." in result.stderr
-    assert api.bodies() == [{"max": 1000}] * 3
+    assert json.loads(result.stdout) == moved(1300, 0)
+    assert "Moved 1,300 messages, 0 remain." in result.stderr
+    assert api.bodies() == [{"max": 1000}, {"max": 500}, {"max": 200}]
     assert len({request.headers["idempotency-key"] for request in api.requests[1:]}) == 3
+
+
+def test_redrive_ends_although_all_that_it_moves_comes_back(run: Run, api: FakeApi) -> None:
+    for answer in (COUNTS, moved(1000, 1500), moved(500, 1500)):
+        api.answers_with(answer)
+    result = run("queue", "redrive", QUEUE_ID)
+    assert result.exit_code == 1
+    assert "Moved 1,500 messages, 1,500 remain." in result.stderr
+
+
+def test_redrive_does_not_trust_a_count_of_none(run: Run, api: FakeApi) -> None:
+    for answer in ({**COUNTS, "dlq_depth": 0}, moved(7, 0), moved(0, 0)):
+        api.answers_with(answer)
+    assert json.loads(run("queue", "redrive", QUEUE_ID).stdout)["moved"] == 7
 
 
 def test_redrive_is_patient_with_letters_that_somebody_looks_at(run: Run, api: FakeApi) -> None:
@@ -78,10 +104,30 @@ def test_watch_draws_a_table_on_a_terminal(run: Run, api: FakeApi) -> None:
     assert "1500" in table
 
 
-def test_watching_ends_well_with_ctrl_c(run: Run, api: FakeApi, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("on_terminal")
+@pytest.mark.parametrize("columns", [20, 80])
+def test_counts_keep_all_their_digits_at_any_width(
+    run: Run, api: FakeApi, monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    for _ in range(2):
+        api.answers_with({**COUNTS, "depth": 123_456_789})
+    assert "123456789" in run("queue", "attributes", QUEUE_ID).stdout
+    assert "123456789" in run("queue", "watch", QUEUE_ID, "--count", "1").stdout
+
+
+@pytest.mark.parametrize("interval", ["nan", "inf", "-inf", "1e10", "0.1", "-1"])
+def test_an_interval_out_of_range_is_wrong_usage(run: Run, interval: str) -> None:
+    result = run("queue", "watch", QUEUE_ID, "--interval", interval)
+    assert result.exit_code == 2
+    assert "equal to 3600" in result.stderr or "equal to 0.5" in result.stderr
+
+
+def test_watching_ends_with_ctrl_c_like_every_command(run: Run, api: FakeApi, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(seconds: float) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("time.sleep", interrupted)
     api.answers_with(COUNTS)
-    assert run("queue", "watch", QUEUE_ID).exit_code == 0
+    result = run("queue", "watch", QUEUE_ID)
+    assert (result.exit_code, result.stderr) == (130, "")

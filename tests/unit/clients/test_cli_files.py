@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 from pathlib import Path
@@ -208,3 +209,35 @@ def test_a_terminal_gets_the_summary_alone(run: Run, api: FakeApi) -> None:
     api.answers_with(sent("a"))
     result = run("queue", "send", QUEUE_ID, "--file", "-", input="one\n")
     assert (result.stdout, result.stderr) == ("", "Sent 1 messages, 0 failed.\n")
+
+
+def test_duplicates_that_a_fifo_queue_drops_are_counted(run: Run, api: FakeApi) -> None:
+    lines = "".join(f"{number}\n" for number in range(101))
+    api.answers_with(fifo_json())
+    api.answers_with(sent(*["a", "b", "a"] * 33, "c"))
+    api.answers_with(sent("c"))
+    result = run("queue", "send", QUEUE_ID, "--file", "-", "--group", "g", input=lines)
+    assert result.exit_code == 0
+    assert result.stderr == "Sent 101 messages, 0 failed. 98 were duplicates and are not delivered.\n"
+
+
+def test_only_so_many_ids_are_remembered(run: Run, api: FakeApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("naive.cli.queue.bulk._REMEMBERED", 2)
+    api.answers_with(fifo_json())
+    api.answers_with(sent("a", "b", "c", "a"))
+    result = run("queue", "send", QUEUE_ID, "--file", "-", "--group", "g", input="1\n2\n3\n4\n")
+    assert result.stderr == "Sent 4 messages, 0 failed.\n"
+
+
+def test_a_file_that_cannot_be_read_on_is_named(run: Run, api: FakeApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Broken(io.BytesIO):
+        name = "/mnt/jobs.jsonl"
+
+        def readline(self, size: int | None = -1) -> bytes:
+            raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(Path, "open", lambda *_: Broken())
+    api.answers_with(queue_json())
+    result = run("queue", "send", QUEUE_ID, "--file", "/mnt/jobs.jsonl")
+    assert result.exit_code == 1
+    assert "Error: Input/output error: /mnt/jobs.jsonl." in result.stderr

@@ -10,6 +10,16 @@ import pytest
 from tests.unit.clients.fake_api import BASE_URL, QUEUE_ID, FakeApi, Run, queue_json
 
 COUNTS = {"depth": 3, "in_flight": 2, "delayed": 1, "dlq_depth": None}
+SETTLED = {
+    "ack": [],
+    "retry": [],
+    "results": [{"message_id": "m"}],
+    "message_id": "m",
+    "messages": [],
+    "lease_expires_at": "2026-01-02T03:04:05Z",
+    "moved": 0,
+    "remaining": 0,
+}
 PURGING = {"status": "purging", "done_by": "2026-01-02T03:05:05Z"}
 
 
@@ -36,6 +46,16 @@ def test_a_terminal_gets_queues_as_rows_with_ids_to_copy(run: Run, api: FakeApi)
     assert "jobs" in table
     assert "mails" in table
     assert QUEUE_ID in table
+
+
+@pytest.mark.usefixtures("on_terminal")
+@pytest.mark.parametrize("columns", [30, 50, 60, 70, 80, 140])
+def test_no_width_hides_a_name_or_an_id(run: Run, api: FakeApi, monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    api.answers_with({"queues": [queue_json(), queue_json(name="Q" * 64)], "next_cursor": None})
+    table = run("queue", "list").stdout
+    assert table.count(QUEUE_ID) == 2
+    assert table.count("Q") == 64
 
 
 @pytest.mark.usefixtures("on_terminal")
@@ -73,6 +93,40 @@ def test_a_queue_may_be_called_by_its_name(run: Run, api: FakeApi) -> None:
     run("queue", "attributes", "jobs")
     assert api.requests[0].url.params["name"] == "jobs"
     assert api.requests[1].url.path.endswith(f"/queue/{QUEUE_ID}/attributes")
+
+
+USES = [
+    ("show", "GET", ""),
+    ("attributes", "GET", "/attributes"),
+    ("purge", "POST", "/purge"),
+    ("delete", "DELETE", ""),
+    ("receive", "GET", "/messages"),
+    ("ack h", "DELETE", "/messages"),
+    ("ack h i", "POST", "/messages/settle"),
+    ("retry h", "PATCH", "/messages"),
+    ("retry h i", "POST", "/messages/settle"),
+    ("extend h --visibility 5", "PATCH", "/messages"),
+    ("send x", "POST", "/messages"),
+    ("send x --group g", "POST", "/messages"),
+    ("send --file -", "POST", "/messages/batch"),
+    ("dlq", "GET", "/dlq/messages"),
+    ("redrive", "POST", "/redrive"),
+    ("watch --count 1", "GET", "/attributes"),
+]
+
+
+@pytest.mark.parametrize(("words", "method", "route"), USES)
+def test_a_name_may_have_the_form_of_an_id(run: Run, api: FakeApi, words: str, method: str, route: str) -> None:
+    name = "99999999-9999-4999-8999-999999999999"
+    command, *arguments = words.split()
+    api.refuses_with("not_found", 404)
+    api.answers_with({"queues": [queue_json(name=name)], "next_cursor": None})
+    for _ in range(2):
+        api.answers_with({**queue_json(), **COUNTS, **PURGING, **SETTLED})
+    assert run("queue", command, name, *arguments, input="x\n").exit_code in (0, 3)
+    assert api.requests[0].url.path.split("/queue/")[1].startswith(name)
+    assert api.requests[1].url.params["name"] == name
+    assert (api.requests[-1].method, api.requests[-1].url.path.split(QUEUE_ID)[1]) == (method, route)
 
 
 def test_a_name_that_no_queue_has_is_a_failure(run: Run, api: FakeApi) -> None:
@@ -145,6 +199,47 @@ def test_an_error_cannot_command_the_terminal(run: Run, api: FakeApi) -> None:
 )
 def test_wrong_usage_is_exit_code_2(run: Run, wrong: tuple[str, ...]) -> None:
     assert run(*wrong).exit_code == 2
+
+
+TEXTS = [
+    ("show", ["{}"]),
+    ("show", [QUEUE_ID, "--user={}"]),
+    ("purge", [QUEUE_ID, "--base-url={}"]),
+    ("create", ["--name={}"]),
+    ("list", ["--cursor={}"]),
+    ("send", [QUEUE_ID, "x", "--group={}"]),
+    ("send", [QUEUE_ID, "x", "--dedup={}"]),
+    ("ack", [QUEUE_ID, "h", "{}"]),
+    ("extend", [QUEUE_ID, "{}", "--visibility=5"]),
+]
+
+
+@pytest.mark.parametrize(("command", "arguments"), TEXTS)
+def test_an_empty_value_is_an_unset_variable_and_no_wish(run: Run, command: str, arguments: list[str]) -> None:
+    result = run("queue", command, *(argument.format("") for argument in arguments))
+    assert result.exit_code == 2
+    assert "it is empty" in result.stderr
+    assert run("use", "").exit_code == 2
+
+
+@pytest.mark.parametrize(("command", "arguments"), TEXTS)
+def test_a_value_that_is_not_text_is_wrong_usage(run: Run, command: str, arguments: list[str]) -> None:
+    result = run("queue", command, *(argument.format("\udcff") for argument in arguments))
+    assert result.exit_code == 2
+    assert "is not UTF-8" in result.stderr
+    assert run("use", "\udcff").exit_code == 2
+
+
+def test_a_variable_that_is_not_text_is_a_failure(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in ("NAIVE_ACTIVE_USER_ID", "NAIVE_BASE_URL", "NAIVE_API_KEY"):
+        monkeypatch.setenv(variable, "http://api.example.com/\udcff")
+        result = run("queue", "list")
+        assert result.exit_code == 1
+        assert "Error: " in result.stderr
+
+
+def test_help_has_a_short_option_too(run_bare: Run) -> None:
+    assert run_bare("queue", "list", "-h").stdout == run_bare("queue", "list", "--help").stdout
 
 
 def test_the_version_can_be_asked_without_a_key(run_bare: Run) -> None:

@@ -82,9 +82,28 @@ def test_the_gateways_own_errors_become_ours(status: int, said: str, kind: type[
     assert (error.message, error.code, error.status, error.request_id) == (said, code, status, "g-1")
 
 
+@pytest.mark.parametrize("status", [500, 502, 503, 504])
+@pytest.mark.parametrize("body", [{"message": "Oops"}, {"message": None}, {"errorMessage": "Oops"}])
+def test_a_service_that_fails_behind_its_gateway_has_the_right_address(status: int, body: object) -> None:
+    error = failure(status, {}, json.dumps(body).encode())
+    assert isinstance(error, naive.ServerError)
+    assert "try again" in str(error.hint)
+
+
+def test_a_gateway_that_has_too_much_to_do_has_the_right_address() -> None:
+    assert "try again" in str(failure(429, {}, b'{"message": "Too Many Requests"}').hint)
+
+
 @pytest.mark.parametrize(
     ("status", "content"),
-    [(502, b"<html>Bad gateway</html>"), (301, b""), (404, b"[]"), (400, b'{"error": "text"}'), (418, b"\xff")],
+    [
+        (502, b"<html>Bad gateway</html>"),
+        (301, b""),
+        (404, b"[]"),
+        (400, b'{"error": "text"}'),
+        (418, b"\xff"),
+        (503, b"[" * 100_000),
+    ],
 )
 def test_a_strangers_answer_is_an_error_that_doubts_the_address(status: int, content: bytes) -> None:
     error = failure(status, {}, content)

@@ -41,5 +41,12 @@ def test_help_does_not_wait_for_the_http_client() -> None:
     assert subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
+def test_next_to_nothing_is_loaded_before_ctrl_c_can_be_answered() -> None:
+    loaded = "import sys; before = {*sys.modules}; import naive.cli; print(*sorted({*sys.modules} - before))"
+    started = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True)
+    others = {name for name in started.stdout.split() if not name.startswith("importlib")}
+    assert others <= {"__future__", "naive", "naive.cli", "naive.constants", "warnings"}
+
+
 def _with_heirs(kind: type[Exception]) -> list[type[Exception]]:
     return [kind, *(heir for child in kind.__subclasses__() for heir in _with_heirs(child))]

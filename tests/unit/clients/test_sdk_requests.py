@@ -120,7 +120,7 @@ def test_an_id_cannot_leave_its_place_in_the_path(api: FakeApi) -> None:
     api.answers_with(queue_json())
     api.client().queue.get("a/../b?c")
     assert api.requests[0].url.raw_path.endswith(b"/v1/queue/a%2F..%2Fb%3Fc")
-    for id in ("", ".", ".."):
+    for id in ("", ".", "..", "\udcff"):
         with pytest.raises(InvalidInputError):
             api.client().for_user(id)
 
@@ -140,11 +140,13 @@ def test_a_lone_surrogate_reaches_the_server_which_can_name_it() -> None:
     assert encode({"body": "a\ud800"}) == b'{"body":"a\\ud800"}'
 
 
-@pytest.mark.parametrize("wait", [None, 0, 20])
-def test_a_call_gives_up_ten_seconds_after_the_server_should_have_answered(api: FakeApi, wait: int | None) -> None:
+@pytest.mark.parametrize(("wait", "patience"), [(None, 10), (0, 10), (20, 30), (10**400, 30), (-100, 10)])
+def test_a_call_gives_up_ten_seconds_after_the_server_should_have_answered(
+    api: FakeApi, wait: int | None, patience: int
+) -> None:
     api.answers_with({"messages": []})
     api.client().queue.receive("q", wait=wait)
-    assert api.requests[0].extensions["timeout"]["read"] == 10 + (wait or 0)
+    assert api.requests[0].extensions["timeout"]["read"] == patience
 
 
 def test_creates_purges_and_redrives_carry_an_idempotency_key_and_sends_do_not(api: FakeApi) -> None:
@@ -173,8 +175,36 @@ def test_key_and_address_come_from_the_environment_when_not_told(monkeypatch: py
     assert missing.value.hint == "Pass one, or set NAIVE_API_KEY."
 
 
+@pytest.mark.parametrize(("key", "base_url"), [("", None), (None, "")])
+def test_what_is_told_and_empty_is_not_looked_for_elsewhere(
+    monkeypatch: pytest.MonkeyPatch, key: str | None, base_url: str | None
+) -> None:
+    monkeypatch.setenv("NAIVE_API_KEY", KEY)
+    monkeypatch.setenv("NAIVE_BASE_URL", BASE_URL)
+    with pytest.raises(ConfigurationError):
+        Naive(key, base_url)
+
+
+@pytest.mark.parametrize("handle", ["\udcff", "h" * 70_000])
+def test_a_request_that_cannot_be_written_is_an_error_of_ours(api: FakeApi, handle: str) -> None:
+    with pytest.raises(InvalidInputError):
+        api.client().queue.ack("q", handle)
+
+
 @pytest.mark.parametrize(
-    "base_url", ["api.example.com", "ftp://api.example.com", "http://", "http://a:b", "localhost:8000"]
+    "base_url",
+    [
+        "api.example.com",
+        "ftp://api.example.com",
+        "http://",
+        "http://a:b",
+        "localhost:8000",
+        "http://a..b",
+        "http://a/\udcff",
+        "http://me:secret@a",
+        "http://a/?b",
+        "http://a/#b",
+    ],
 )
 def test_an_address_that_cannot_work_is_refused_before_any_call(api: FakeApi, base_url: str) -> None:
     with pytest.raises(ConfigurationError, match="base URL"):

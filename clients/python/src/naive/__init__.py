@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
 from naive.constants import VERSION as __version__
 
+# Not the one of `typing`, whose import is slow: until it is over the command line cannot answer to Ctrl-C.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from naive.client import Naive, UserClient
     from naive.errors import (
         AlreadyExistsError,

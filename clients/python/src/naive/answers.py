@@ -14,6 +14,7 @@ from naive.models import Answer
 AnswerModel = TypeVar("AnswerModel", bound=Answer)
 
 _WRONG_ADDRESS = "Check the base URL: what answered there does not look like this API."
+_TRY_AGAIN = "The service is there and did not answer properly: try again in a moment."
 _REQUEST_ID_HEADERS = ("x-request-id", "apigw-requestid", "x-amzn-requestid")
 
 _CODE_BY_STATUS = {
@@ -81,11 +82,17 @@ def failure(status: int, headers: Mapping[str, str], content: bytes) -> errors.N
     if status >= 400 and isinstance(reported, dict) and isinstance(reported.get("code"), str):
         return _reported(status, headers, reported, request_id)
     said = body.get("message") or body.get("Message")
+    if body and status >= 500 and not isinstance(said, str):
+        said = f"The server answered {status}."
     if status >= 400 and isinstance(said, str):
         code = _CODE_BY_STATUS.get(status, "internal_error" if status >= 500 else "unexpected_answer")
-        hint = _WRONG_ADDRESS if status == 404 else None
         return _class_for(status, code)(
-            said, status=status, code=code, hint=hint, request_id=request_id, retry_after=_retry_after(headers)
+            said,
+            status=status,
+            code=code,
+            hint=_WRONG_ADDRESS if status == 404 else _TRY_AGAIN if status == 429 or status >= 500 else None,
+            request_id=request_id,
+            retry_after=_retry_after(headers),
         )
     return errors.UnexpectedAnswerError(
         f"The server answered {status}, and not in this API's words.",
@@ -121,7 +128,7 @@ def _class_for(status: int, code: str) -> type[errors.ApiError]:
 def _json_object(content: bytes) -> dict[str, Any]:
     try:
         body = json.loads(content)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return body if isinstance(body, dict) else {}
 

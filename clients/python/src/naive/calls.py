@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 from naive import models
 from naive.answers import AnswerModel, read
+from naive.constants import MAX_WAIT
 from naive.errors import InvalidInputError
 from naive.models import ExtendEntry, NewMessage, Queue, QueueType, RetryEntry
 from naive.retries import Repeatable
@@ -145,7 +146,7 @@ def receive_messages(
 ) -> Call[models.Received]:
     query = _given(max=max, wait=wait, visibility=visibility)
     path = f"{_queue(mount, queue)}/messages"
-    return Call("GET", path, _as(models.Received), Repeatable.UNLESS_RUN, query=query, wait=wait or 0)
+    return Call("GET", path, _as(models.Received), Repeatable.UNLESS_RUN, query=query, wait=_patience(wait))
 
 
 def ack_message(mount: str, queue: QueueRef, receipt_handle: str) -> Call[None]:
@@ -190,11 +191,19 @@ def _queue(mount: str, queue: QueueRef) -> str:
 def _segment(id: str) -> str:
     if id in ("", ".", ".."):
         raise InvalidInputError(f"{id!r} is not an id.")
-    return quote(id, safe="")
+    try:
+        return quote(id, safe="")
+    except UnicodeEncodeError:
+        raise InvalidInputError(f"{id!r} is not an id.") from None
 
 
 def _given(**fields: Any) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
+
+
+def _patience(wait: int | None) -> int:
+    """The seconds that a server may wait; it refuses to wait for any other number."""
+    return min(max(wait or 0, 0), MAX_WAIT)
 
 
 def _as(model: type[AnswerModel]) -> Callable[[bytes], AnswerModel]:

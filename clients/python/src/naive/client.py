@@ -39,8 +39,8 @@ class Naive(UserClient):
         transport: httpx.BaseTransport | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        key = api_key or _from_environment(API_KEY_VARIABLE, "API key")
-        url = base_url or _from_environment(BASE_URL_VARIABLE, "base URL")
+        key = _from_environment(API_KEY_VARIABLE, "API key") if api_key is None else api_key
+        url = _from_environment(BASE_URL_VARIABLE, "base URL") if base_url is None else base_url
         super().__init__(Connection(key, url, transport, sleep), user_id=None)
 
     def for_user(self, user_id: str) -> UserClient:

@@ -12,7 +12,16 @@ import httpx
 from naive import answers
 from naive.calls import Call, Result
 from naive.constants import TIMEOUT_SECONDS, USER_AGENT
-from naive.errors import ConfigurationError, NaiveError, NoAnswerError, NotFoundError, UnreachableError
+from naive.errors import (
+    ConfigurationError,
+    InvalidInputError,
+    NaiveError,
+    NoAnswerError,
+    NotFoundError,
+    UnexpectedAnswerError,
+    UnreachableError,
+)
+from naive.proxies import PROXY_HINT, proxy_for, transport_through
 from naive.retries import pause_before_retry
 
 log = logging.getLogger("naive")
@@ -20,7 +29,7 @@ log = logging.getLogger("naive")
 _UNREACHABLE_HINT = "Check the base URL and the network. A stack on this machine is started with `make local`."
 
 # With these no byte of the request was sent; any other transport fault leaves it open.
-_NEVER_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
+_NEVER_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError)
 
 
 class Connection:
@@ -31,7 +40,9 @@ class Connection:
     ) -> None:
         self.base_url = usable_base_url(base_url)
         headers = {"Authorization": f"Bearer {usable_key(api_key)}", "User-Agent": USER_AGENT}
-        self._http = httpx.Client(headers=headers, transport=transport)
+        proxy = None if transport else proxy_for(httpx.URL(self.base_url))
+        self._proxy = f" through the proxy {proxy.url}" if proxy else ""
+        self._http = httpx.Client(headers=headers, transport=transport or transport_through(proxy))
         self._sleep = sleep
 
     def run(self, call: Call[Result]) -> Result:
@@ -42,6 +53,8 @@ class Connection:
             except NaiveError as failure:
                 if call.done_when_absent and attempt > 1 and isinstance(failure, NotFoundError):
                     return call.read(b"")
+                if self._proxy and isinstance(failure, UnexpectedAnswerError):
+                    failure.hint = f"It came{self._proxy}, which may have given it. {PROXY_HINT}"
                 pause = pause_before_retry(call.repeatable, failure, attempt, random.random())
                 if pause is None:
                     raise
@@ -53,6 +66,7 @@ class Connection:
         self._http.close()
 
     def _send(self, call: Call[Result]) -> bytes:
+        server = self.base_url + self._proxy
         try:
             response = self._http.request(
                 call.method,
@@ -63,9 +77,12 @@ class Connection:
                 timeout=TIMEOUT_SECONDS + call.wait,
             )
         except _NEVER_SENT as fault:
-            raise UnreachableError(f"No connection to {self.base_url}: {fault}.", hint=_UNREACHABLE_HINT) from fault
+            hint = PROXY_HINT if self._proxy else _UNREACHABLE_HINT
+            raise UnreachableError(f"No connection to {server}: {fault}.", hint=hint) from fault
         except httpx.RequestError as fault:
-            raise NoAnswerError(f"No answer from {self.base_url}: {str(fault) or type(fault).__name__}.") from fault
+            raise NoAnswerError(f"No answer from {server}: {str(fault) or type(fault).__name__}.") from fault
+        except (httpx.InvalidURL, UnicodeError) as fault:
+            raise InvalidInputError(f"Nothing that could be sent to {server}: {fault}.") from fault
         if not response.is_success:
             raise answers.failure(response.status_code, response.headers, response.content)
         return response.content
@@ -75,10 +92,13 @@ def usable_base_url(base_url: str) -> str:
     """The base URL without its last slash; its own path, where it has one, stays in front of every call's."""
     try:
         parsed = httpx.URL(base_url.strip())
-    except httpx.InvalidURL as fault:
+        parsed.raw_host.decode().encode("idna")  # as it is when the host is looked up
+    except (httpx.InvalidURL, UnicodeError) as fault:
         raise ConfigurationError(f"The base URL {base_url!r} is not a URL: {fault}.") from None
     if parsed.scheme not in ("http", "https") or not parsed.host:
         raise ConfigurationError(f"The base URL {base_url!r} has to start with https:// or http:// and a host.")
+    if parsed.userinfo or parsed.query or parsed.fragment:
+        raise ConfigurationError("The base URL must not have a user, a query or a fragment.")
     return str(parsed).rstrip("/")
 
 

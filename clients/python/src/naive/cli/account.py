@@ -9,10 +9,11 @@ from typing import Annotated
 import typer
 
 from naive.cli import config, output
-from naive.cli.options import BaseUrl
+from naive.cli.options import BaseUrl, filled_in
+from naive.cli.streams import text_of_stdin
 from naive.cli.words import say
 from naive.constants import ACTIVE_USER_VARIABLE, API_KEY_VARIABLE
-from naive.errors import NaiveError, UnauthorizedError
+from naive.errors import ConfigurationError, NaiveError, UnauthorizedError
 
 
 def login(base_url: BaseUrl = None) -> None:
@@ -27,15 +28,16 @@ def login(base_url: BaseUrl = None) -> None:
       naive login < key.txt
     """
     asked = output.is_terminal(sys.stdin)
-    key = typer.prompt("API key", hide_input=True, err=True) if asked else sys.stdin.read()
-    url = base_url or config.current_base_url() or (typer.prompt("Base URL", err=True) if asked else None)
-    config.store(api_key=_checked(key, url), base_url=url, active_user_id=None)
+    stored = config.readable()
+    key = typer.prompt("API key", hide_input=True, err=True) if asked else text_of_stdin()
+    url = base_url or config.current_base_url(stored) or (typer.prompt("Base URL", err=True) if asked else None)
+    config.store({**stored, "api_key": _checked(key, url), "base_url": url, "active_user_id": None})
     say(f"Stored in {config.path()}.")
     _warn_if_set(API_KEY_VARIABLE)
 
 
 def use(
-    user_id: Annotated[str, typer.Argument(metavar="USER_ID", help="The user's id, or default.")],
+    user_id: Annotated[str, typer.Argument(metavar="USER_ID", callback=filled_in, help="The user's id, or default.")],
 ) -> None:
     """Act for one user of the company from now on.
 
@@ -47,13 +49,13 @@ def use(
       naive use default
     """
     user = config.named_user(user_id)
-    config.store(active_user_id=user)
+    config.store({**config.load(), "active_user_id": user})
     say(f"Acting for user {user}." if user else "Acting for the key's own user, or the company's default user.")
     _warn_if_set(ACTIVE_USER_VARIABLE)
 
 
 def _checked(key: str, url: str | None) -> str:
-    """The key, tried once where an address is known; only a key that was refused is not stored."""
+    """The key, tried once where an address is known; only one that was refused, or whose address is none, fails."""
     from naive.client import Naive  # here, so that help and completion do not wait for the HTTP client to load
     from naive.connection import usable_key
 
@@ -64,7 +66,7 @@ def _checked(key: str, url: str | None) -> str:
     try:
         with Naive(usable, url) as client:
             client.queue.list(limit=1)
-    except UnauthorizedError:
+    except (ConfigurationError, UnauthorizedError):
         raise
     except NaiveError as failure:
         say(f"The key could not be tried: {failure.message}")

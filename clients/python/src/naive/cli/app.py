@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 from typing import Annotated
 
 import typer
@@ -10,6 +9,7 @@ from typer.core import TyperGroup
 
 from naive.cli import account, queue
 from naive.cli.output import report
+from naive.cli.words import say
 from naive.constants import VERSION
 from naive.errors import NaiveError
 
@@ -20,12 +20,16 @@ class ReportingGroup(TyperGroup):
     def invoke(self, ctx: typer.Context) -> object:  # type: ignore[override]  # typer.Context is the only public name
         try:
             return super().invoke(ctx)
+        except typer.Abort as abort:
+            if isinstance(abort.__context__, KeyboardInterrupt):
+                raise KeyboardInterrupt from None  # Ctrl-C at a prompt is what it is everywhere
+            raise
         except NaiveError as error:
             report(error)
+        except BrokenPipeError:
+            raise
         except OSError as fault:
-            if fault.errno == errno.EPIPE:
-                raise
-            report(NaiveError(f"{fault.strerror or fault}: {fault.filename}" if fault.filename else str(fault)))
+            say(f"Error: {fault.strerror or fault}{f': {fault.filename}' if fault.filename else ''}.")
         raise typer.Exit(1)
 
 
@@ -40,6 +44,7 @@ app = typer.Typer(
     cls=ReportingGroup,
     help="Durable work queues from the shell.",
     epilog="Data is on stdout, words are on stderr. Exit codes: 0 done, 1 failed, 2 wrong usage, 3 nothing received.",
+    context_settings={"help_option_names": ["--help", "-h"]},
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from naive.cli.words import say
 from naive.constants import ACTIVE_USER_VARIABLE, API_KEY_VARIABLE, BASE_URL_VARIABLE
 from naive.errors import ConfigurationError
 
@@ -25,9 +28,9 @@ class Settings:
 
 def settings(user: str | None, base_url: str | None) -> Settings:
     """The settings in force: a flag wins over the environment, and that over what is stored."""
-    stored = load()
+    stored = readable()
     key = os.environ.get(API_KEY_VARIABLE) or stored.get("api_key")
-    url = base_url or current_base_url()
+    url = base_url or current_base_url(stored)
     if not key:
         raise ConfigurationError("There is no API key.", hint=f"Run `naive login`, or set {API_KEY_VARIABLE}.")
     if not url:
@@ -37,9 +40,9 @@ def settings(user: str | None, base_url: str | None) -> Settings:
     return Settings(key, url, named_user(user or os.environ.get(ACTIVE_USER_VARIABLE) or stored.get("active_user_id")))
 
 
-def current_base_url() -> str | None:
+def current_base_url(stored: Mapping[str, str]) -> str | None:
     """The address that is in force without a flag, where there is one."""
-    return os.environ.get(BASE_URL_VARIABLE) or load().get("base_url")
+    return os.environ.get(BASE_URL_VARIABLE) or stored.get("base_url")
 
 
 def named_user(user: str | None) -> str | None:
@@ -49,35 +52,53 @@ def named_user(user: str | None) -> str | None:
 
 def path() -> Path:
     """Where the configuration is stored."""
-    return Path.home() / ".naive" / "config.json"
+    try:
+        return Path.home() / ".naive" / "config.json"
+    except RuntimeError as homeless:
+        raise ConfigurationError(str(homeless), hint="Set HOME.") from None
+
+
+def readable() -> dict[str, str]:
+    """What is stored; a file that cannot be read is no more than worth a word where everything else may be given."""
+    try:
+        return load()
+    except ConfigurationError as broken:
+        say(f"Note: {broken.message} It is left aside.")
+        return {}
 
 
 def load() -> dict[str, str]:
     """What is stored; nothing where there is no file."""
+    file = path()
     try:
-        stored = json.loads(path().read_bytes())
+        with file.open("rb") as stream:
+            if os.name == "posix" and stat.S_IMODE(os.fstat(stream.fileno()).st_mode) & 0o077:
+                say(f"Note: others can read {file}. To mend it: chmod 600 {file}")
+            stored = json.load(stream)
     except FileNotFoundError:
         return {}
-    except ValueError:
+    except OSError as fault:
+        raise ConfigurationError(f"{file} cannot be read: {fault.strerror}.") from None
+    except (ValueError, RecursionError):
         stored = None
-    if not isinstance(stored, dict):
-        raise ConfigurationError(f"{path()} is not readable as configuration.", hint="Remove it and log in again.")
+    if not isinstance(stored, dict) or not all(isinstance(value, str) for value in stored.values()):
+        raise ConfigurationError(f"{file} is no configuration.", hint="Remove it and log in again.")
     return stored
 
 
-def store(**changes: str | None) -> None:
-    """Change some of what is stored, None removes; only the owner can read the file, never half-written."""
-    changed = {name: value for name, value in {**load(), **changes}.items() if value is not None}
-    folder = path().parent
-    folder.mkdir(mode=0o700, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=folder, prefix=".config-")  # made with mode 0600
+def store(fields: Mapping[str, str | None]) -> None:
+    """Store these fields alone, without those that are None; only the owner can read the file, never half-written."""
+    file = path()
+    file.parent.mkdir(mode=0o700, exist_ok=True)
+    file.parent.chmod(0o700)
+    handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=".config-")  # made with mode 0600
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(changed, file, indent=2)
-            file.write("\n")
-            file.flush()
-            os.fsync(file.fileno())
-        Path(temporary).replace(path())
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            json.dump({name: value for name, value in fields.items() if value is not None}, stream, indent=2)
+            stream.write("\n")
+            stream.flush()
+            os.fsync(stream.fileno())
+        Path(temporary).replace(file)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise

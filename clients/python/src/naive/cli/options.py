@@ -2,44 +2,47 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-_SHORTEST_HANDLE = 24
+
+def filled_in(value: str | None) -> str | None:
+    """What was given for a parameter; an empty value is an unset shell variable, and not the wish for a default."""
+    if value == "":
+        raise typer.BadParameter("it is empty, perhaps an unset shell variable.")
+    try:
+        (value or "").encode()
+    except UnicodeEncodeError:
+        raise typer.BadParameter(f"{value!r} is not UTF-8.") from None
+    return value
 
 
-def _refuse_options(handle: str) -> str:
-    """A handle may start with a dash, so unknown options come as handles: a short one is a misspelt option."""
-    if handle.startswith("-") and len(handle) < _SHORTEST_HANDLE:
-        raise typer.BadParameter(f"no such option: {handle}")
-    return handle
+def _all_filled_in(values: Any) -> Any:  # a list of str, which Typer on Python 3.10 cannot read here
+    for value in values:
+        filled_in(value)
+    return values
 
 
-def _refuse_options_among(handles: list[str]) -> list[str]:
-    return [_refuse_options(handle) for handle in handles]
-
-
-# For commands that take handles; they must not have options of one letter either.
-TAKES_HANDLES = {"ignore_unknown_options": True}
-
-QueueArgument = Annotated[str, typer.Argument(metavar="QUEUE", help="The queue's id or name.")]
+QueueArgument = Annotated[str, typer.Argument(metavar="QUEUE", callback=filled_in, help="The queue's id or name.")]
 HandleArgument = Annotated[
     str,
-    typer.Argument(
-        metavar="RECEIPT_HANDLE", callback=_refuse_options, help="The message's handle, as `receive` gave it."
-    ),
+    typer.Argument(metavar="RECEIPT_HANDLE", callback=filled_in, help="The message's handle, as `receive` gave it."),
 ]
 HandlesArgument = Annotated[
     list[str],
     typer.Argument(
-        metavar="RECEIPT_HANDLE", callback=_refuse_options_among, help="The messages' handles, as `receive` gave them."
+        metavar="RECEIPT_HANDLE", callback=_all_filled_in, help="The messages' handles, as `receive` gave them."
     ),
 ]
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the API's own JSON, as when piped.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
-User = Annotated[str | None, typer.Option("--user", metavar="ID", help="Act for this user instead of the active one.")]
+User = Annotated[
+    str | None,
+    typer.Option("--user", metavar="ID", callback=filled_in, help="Act for this user instead of the active one."),
+]
 BaseUrl = Annotated[
-    str | None, typer.Option("--base-url", metavar="URL", help="The API's address instead of the stored one.")
+    str | None,
+    typer.Option("--base-url", metavar="URL", callback=filled_in, help="The API's address instead of the stored one."),
 ]

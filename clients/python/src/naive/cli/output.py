@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TextIO
 
 import typer
 
+from naive.cli.streams import writing
 from naive.cli.words import say
 from naive.errors import NaiveError
 
@@ -20,9 +21,9 @@ def wants_json(as_json: bool) -> bool:
     return as_json or not is_terminal(sys.stdout)
 
 
-def is_terminal(stream: TextIO) -> bool:
-    """Whether a person is at the other end."""
-    return stream.isatty()
+def is_terminal(stream: TextIO | None) -> bool:
+    """Whether a person is at the other end; nobody is at that of a closed stream."""
+    return stream is not None and stream.isatty()
 
 
 def show(answer: Answer, as_json: bool) -> None:
@@ -32,20 +33,21 @@ def show(answer: Answer, as_json: bool) -> None:
         return
     from naive.cli import tables  # here, since programs and help have no use for Rich
 
-    tables.draw(answer)
+    with writing():
+        tables.draw(answer)
 
 
 def emit(document: bytes) -> None:
     """Print one JSON document as it is."""
-    sys.stdout.flush()
-    sys.stdout.buffer.write(document + b"\n")
-    sys.stdout.buffer.flush()
+    with writing():
+        sys.stdout.flush()
+        sys.stdout.buffer.write(document + b"\n")
+        sys.stdout.buffer.flush()
 
 
 def report(error: NaiveError) -> None:
     """Tell what went wrong, what to do about it, and what to quote when asking for help."""
-    typer.secho("Error: ", err=True, nl=False, fg=typer.colors.RED)
-    say(error.message)
+    say(f"Error: {error.message}")
     if error.hint:
         say(f"Hint: {error.hint}")
     if error.details:

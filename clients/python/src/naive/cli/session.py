@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING, TypeVar
 
 from naive.cli import config
 from naive.errors import NotFoundError
@@ -11,6 +13,8 @@ from naive.errors import NotFoundError
 if TYPE_CHECKING:
     from naive.client import UserClient
     from naive.models import Queue
+
+Result = TypeVar("Result")
 
 _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 
@@ -24,18 +28,24 @@ def connect(user: str | None, base_url: str | None) -> UserClient:
     return client if settings.user_id is None else client.for_user(settings.user_id)
 
 
-def queue_id(client: UserClient, typed: str) -> str:
-    """The id of the queue that was typed as an id or a name."""
-    return typed if _ID.fullmatch(typed) else _named(client, typed).id
+def for_queue(client: UserClient, typed: str, call: Callable[[str], Result]) -> Result:
+    """What a call gives for the queue that was typed as an id or a name; a name may have the form of an id."""
+    if _ID.fullmatch(typed):
+        with suppress(NotFoundError):
+            return call(typed)
+    return call(_named(client, typed).id)
 
 
 def whole_queue(client: UserClient, typed: str) -> Queue:
     """The queue that was typed as an id or a name, with all that is known of it."""
-    return client.queue.get(typed) if _ID.fullmatch(typed) else _named(client, typed)
+    if _ID.fullmatch(typed):
+        with suppress(NotFoundError):
+            return client.queue.get(typed)
+    return _named(client, typed)
 
 
-def _named(client: UserClient, name: str) -> Queue:
-    found = client.queue.list(name=name).queues
+def _named(client: UserClient, typed: str) -> Queue:
+    found = client.queue.list(name=typed).queues
     if not found:
-        raise NotFoundError(f"No queue is called {name!r}.", hint="`naive queue list` shows those there are.")
+        raise NotFoundError(f"No queue is called {typed!r}.", hint="`naive queue list` shows those there are.")
     return found[0]

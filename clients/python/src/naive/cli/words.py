@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 
-# Controls other than the tab and the line end, which a terminal would obey.
-_CONTROLS = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\t\n"}
+# What a terminal would obey: controls other than the tab and the line end, and what turns the direction of writing.
+_CONTROLS = (*range(0x09), *range(0x0B, 0x20), *range(0x7F, 0xA0))
+_DIRECTIONS = (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
+_ESCAPES = {code: f"\\x{code:02x}" for code in _CONTROLS} | {code: f"\\u{code:04x}" for code in _DIRECTIONS}
 
 
 def say(words: str) -> None:
-    """Tell the person something that is not data."""
-    print(harmless(words), file=sys.stderr)
+    """Tell the person something that is not data; that nobody can be told is no reason to stop."""
+    with suppress(OSError):
+        print(harmless(words), file=sys.stderr)
 
 
 def harmless(text: str) -> str:
     """Text that a terminal shows and does not obey."""
-    return text.translate(_CONTROLS)
+    return text.translate(_ESCAPES)

@@ -2,7 +2,6 @@
 
 import typer
 
-from naive.cli.options import TAKES_HANDLES
 from naive.cli.queue import dead_letters, messages, queues, watching
 
 app = typer.Typer(help="Queues and their messages.", no_args_is_help=True, rich_markup_mode=None)
@@ -14,9 +13,9 @@ app.command("attributes")(queues.attributes)
 app.command("watch")(watching.watch)
 app.command("send")(messages.send)
 app.command("receive")(messages.receive)
-app.command("ack", context_settings=TAKES_HANDLES)(messages.ack)
-app.command("retry", context_settings=TAKES_HANDLES)(messages.retry)
-app.command("extend", context_settings=TAKES_HANDLES)(messages.extend)
+app.command("ack")(messages.ack)
+app.command("retry")(messages.retry)
+app.command("extend")(messages.extend)
 app.command("dlq")(dead_letters.dlq)
 app.command("redrive")(dead_letters.redrive)
 app.command("purge")(queues.purge)

@@ -29,6 +29,9 @@ Results = dict[int, SendResult]
 _ROOM = MAX_BATCH_BYTES - len(b'{"messages":[]}')
 _ENTRY_BYTES = 64
 
+# A queue recognises a duplicate for five minutes, in which no more than these are sent.
+_REMEMBERED = 300_000
+
 
 def send_file(client: UserClient, typed: str, file: str, group: str | None, delay: int | None, as_json: bool) -> None:
     """Send every line of a file, `-` for stdin; the exit code is 1 if any could not be sent."""
@@ -39,7 +42,8 @@ def send_file(client: UserClient, typed: str, file: str, group: str | None, dela
             with progress("Sending", size_of(stream), shown=not as_json) as advance:
                 sender.send_all(read_lines(stream), advance)
         finally:
-            say(f"Sent {sender.sent:,} messages, {sender.failed:,} failed.")
+            dropped = f" {sender.duplicates:,} were duplicates and are not delivered." if sender.duplicates else ""
+            say(f"Sent {sender.sent:,} messages, {sender.failed:,} failed.{dropped}")
     if sender.failed:
         raise typer.Exit(1)
 
@@ -50,6 +54,8 @@ class LineSender:
     def __init__(self, client: UserClient, queue: Queue, group: str | None, delay: int | None, as_json: bool) -> None:
         self.sent = 0
         self.failed = 0
+        self.duplicates = 0
+        self._ids: dict[str, None] = {}  # of a fifo queue, which answers a duplicate with the id of the first
         self._client = client
         self._queue = queue
         self._group = group
@@ -137,9 +143,18 @@ class LineSender:
         failed = sum(result.error is not None for result in results.values())
         self.failed += failed
         self.sent += len(results) - failed
+        for result in results.values():
+            if result.message_id and self._queue.type == "fifo":
+                self._look_for_duplicate(result.message_id)
         if self._as_json:
             shown = [results[number].model_dump(mode="json", exclude_none=True) for number in sorted(results)]
             output.emit(json.dumps({"results": shown}, ensure_ascii=False).encode())
+
+    def _look_for_duplicate(self, message_id: str) -> None:
+        self.duplicates += message_id in self._ids
+        self._ids[message_id] = None
+        if len(self._ids) > _REMEMBERED:
+            del self._ids[next(iter(self._ids))]
 
 
 def _unsettled(batch: Sequence[Line], results: Results) -> list[Line]:

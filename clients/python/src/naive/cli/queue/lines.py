@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count
@@ -13,6 +12,7 @@ from typing import BinaryIO
 
 import typer
 
+from naive.cli.streams import stdin
 from naive.constants import MAX_BODY_BYTES
 from naive.models import EntryError
 
@@ -33,7 +33,7 @@ class Line:
 def open_file(file: str) -> BinaryIO:
     """The file to read, `-` for stdin."""
     if file == "-":
-        return sys.stdin.buffer
+        return stdin()
     try:
         return Path(file).open("rb")
     except OSError as fault:
@@ -52,7 +52,7 @@ def size_of(stream: BinaryIO) -> int | None:
 def read_lines(file: BinaryIO) -> Iterator[Line]:
     """The lines that are not empty, without their line ends and otherwise as they are."""
     for number in count(1):
-        read = file.readline(_READ)
+        read = _next_line(file)
         if not read:
             return
         body = read.removesuffix(b"\n").removesuffix(b"\r") if read.endswith(b"\n") else read
@@ -63,10 +63,17 @@ def read_lines(file: BinaryIO) -> Iterator[Line]:
             yield _decoded(number, len(read), body)
 
 
+def _next_line(file: BinaryIO) -> bytes:
+    try:
+        return file.readline(_READ)
+    except OSError as fault:
+        raise OSError(fault.errno, fault.strerror, file.name) from None
+
+
 def _skip_rest(file: BinaryIO, read: bytes) -> int:
     skipped = 0
     while read and not read.endswith(b"\n"):
-        read = file.readline(_READ)
+        read = _next_line(file)
         skipped += len(read)
     return skipped
 

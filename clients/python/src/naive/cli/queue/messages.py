@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from naive.cli import output
-from naive.cli.options import AsJson, BaseUrl, HandleArgument, HandlesArgument, QueueArgument, User
-from naive.cli.session import connect, queue_id, whole_queue
+from naive.cli.options import AsJson, BaseUrl, HandleArgument, HandlesArgument, QueueArgument, User, filled_in
+from naive.cli.session import connect, for_queue, whole_queue
+from naive.cli.streams import text_of_stdin
 from naive.cli.words import say
 from naive.constants import MAX_SETTLE_ENTRIES
 
 if TYPE_CHECKING:
-    from naive.models import RetryEntry, Settled
+    from naive.calls import QueueRef
+    from naive.models import RetryEntry, SentMessage, Settled
 
 NOTHING_RECEIVED = 3
 
@@ -23,8 +25,12 @@ NOTHING_RECEIVED = 3
 def send(
     queue: QueueArgument,
     body: Annotated[str | None, typer.Argument(metavar="BODY", help="The message, or - for stdin.")] = None,
-    group: Annotated[str | None, typer.Option("--group", metavar="ID", help="The group; needed on fifo.")] = None,
-    dedup: Annotated[str | None, typer.Option("--dedup", metavar="ID", help="The deduplication id, on fifo.")] = None,
+    group: Annotated[
+        str | None, typer.Option("--group", metavar="ID", callback=filled_in, help="The group; needed on fifo.")
+    ] = None,
+    dedup: Annotated[
+        str | None, typer.Option("--dedup", metavar="ID", callback=filled_in, help="The deduplication id, on fifo.")
+    ] = None,
     delay: Annotated[
         int | None, typer.Option("--delay", metavar="SECONDS", help="How long the message stays hidden.")
     ] = None,
@@ -58,10 +64,13 @@ def send(
         return
     text = _text(body or "")
     client = connect(user, base_url)
+
+    def deliver(found: QueueRef) -> SentMessage:
+        return client.queue.send(found, text, group_id=group, dedup_id=dedup, delay_seconds=delay)
+
     # Only a grouped message can be meant for a fifo queue, and only there it needs a dedup id of its own.
-    found = whole_queue(client, queue) if group and not dedup else queue_id(client, queue)
-    sent = client.queue.send(found, text, group_id=group, dedup_id=dedup, delay_seconds=delay)
-    output.show(sent, as_json)
+    known = group and not dedup
+    output.show(deliver(whole_queue(client, queue)) if known else for_queue(client, queue, deliver), as_json)
 
 
 def receive(
@@ -87,7 +96,7 @@ def receive(
       naive queue receive jobs --max 10 --visibility 120 --json
     """
     client = connect(user, base_url)
-    received = client.queue.receive(queue_id(client, queue), max=max, wait=wait, visibility=visibility)
+    received = for_queue(client, queue, partial(client.queue.receive, max=max, wait=wait, visibility=visibility))
     output.show(received, as_json)
     if not received.messages:
         raise typer.Exit(NOTHING_RECEIVED)
@@ -107,12 +116,15 @@ def ack(
       naive queue ack jobs <receiptHandle>
     """
     client = connect(user, base_url)
-    found = queue_id(client, queue)
     if len(handles) == 1:
-        client.queue.ack(found, handles[0])
+        for_queue(client, queue, lambda found: client.queue.ack(found, handles[0]))
         say("Acked.")
         return
-    _settle(handles, as_json, "Acked", lambda chunk: client.queue.settle(found, ack=chunk))
+
+    def acknowledge(found: str, chunk: Sequence[str]) -> Settled:
+        return client.queue.settle(found, ack=chunk)
+
+    for_queue(client, queue, lambda found: _settle(handles, as_json, "Acked", partial(acknowledge, found)))
 
 
 def retry(
@@ -131,16 +143,16 @@ def retry(
       naive queue retry jobs <receiptHandle> --delay 60
     """
     client = connect(user, base_url)
-    found = queue_id(client, queue)
     if len(handles) == 1:
-        output.show(client.queue.retry(found, handles[0], delay_seconds=delay), as_json)
+        lease = for_queue(client, queue, lambda found: client.queue.retry(found, handles[0], delay_seconds=delay))
+        output.show(lease, as_json)
         return
 
-    def give_back(chunk: Sequence[str]) -> Settled:
+    def give_back(found: str, chunk: Sequence[str]) -> Settled:
         entries: list[RetryEntry] = [{"receipt_handle": handle, "delay_seconds": delay} for handle in chunk]
         return client.queue.settle(found, retry=entries)
 
-    _settle(handles, as_json, "Gave back", give_back)
+    for_queue(client, queue, lambda found: _settle(handles, as_json, "Gave back", partial(give_back, found)))
 
 
 def extend(
@@ -158,16 +170,13 @@ def extend(
       naive queue extend jobs <receiptHandle> --visibility 300
     """
     client = connect(user, base_url)
-    output.show(client.queue.extend(queue_id(client, queue), handle, visibility), as_json)
+    output.show(for_queue(client, queue, lambda found: client.queue.extend(found, handle, visibility)), as_json)
 
 
 def _text(body: str) -> str:
     """The body as given, or all of stdin; both are taken as UTF-8 without a change."""
     if body == "-":
-        try:
-            return sys.stdin.buffer.read().decode()
-        except UnicodeDecodeError as fault:
-            raise typer.BadParameter(f"stdin is not UTF-8 at byte {fault.start}.") from None
+        return text_of_stdin()
     try:
         body.encode()
     except UnicodeEncodeError as fault:

@@ -7,14 +7,14 @@ from typing import Annotated
 import typer
 
 from naive.cli import output
-from naive.cli.options import AsJson, BaseUrl, QueueArgument, User, Yes
-from naive.cli.session import connect, queue_id
+from naive.cli.options import AsJson, BaseUrl, QueueArgument, User, Yes, filled_in
+from naive.cli.session import connect, for_queue
 from naive.cli.words import say
 from naive.constants import MAX_PAGE
 
 
 def create(
-    name: Annotated[str, typer.Option("--name", help="Letters, digits, _ and -, up to 64.")],
+    name: Annotated[str, typer.Option("--name", callback=filled_in, help="Letters, digits, _ and -, up to 64.")],
     fifo: Annotated[bool, typer.Option("--fifo", help="Keep order in groups, drop duplicates.")] = False,
     dlq: Annotated[bool, typer.Option("--dlq", help="Set messages aside that fail too often.")] = False,
     visibility: Annotated[
@@ -56,7 +56,9 @@ def create(
 
 def list_queues(
     limit: Annotated[int, typer.Option("--limit", metavar="N", help="How many at most, 1 to 100.")] = MAX_PAGE,
-    cursor: Annotated[str | None, typer.Option("--cursor", help="Go on where an earlier list ended.")] = None,
+    cursor: Annotated[
+        str | None, typer.Option("--cursor", callback=filled_in, help="Go on where an earlier list ended.")
+    ] = None,
     as_json: AsJson = False,
     user: User = None,
     base_url: BaseUrl = None,
@@ -82,7 +84,7 @@ def show(queue: QueueArgument, as_json: AsJson = False, user: User = None, base_
       naive queue show jobs
     """
     client = connect(user, base_url)
-    output.show(client.queue.get(queue_id(client, queue)), as_json)
+    output.show(for_queue(client, queue, client.queue.get), as_json)
 
 
 def attributes(queue: QueueArgument, as_json: AsJson = False, user: User = None, base_url: BaseUrl = None) -> None:
@@ -93,7 +95,7 @@ def attributes(queue: QueueArgument, as_json: AsJson = False, user: User = None,
       naive queue attributes jobs
     """
     client = connect(user, base_url)
-    output.show(client.queue.attributes(queue_id(client, queue)), as_json)
+    output.show(for_queue(client, queue, client.queue.attributes), as_json)
 
 
 def purge(
@@ -112,9 +114,8 @@ def purge(
       naive queue purge jobs --dlq --yes
     """
     client = connect(user, base_url)
-    found = queue_id(client, queue)
     output.confirm(f"Delete every {'dead letter' if dlq else 'message'} of {queue}?", yes)
-    output.show(client.queue.purge_dlq(found) if dlq else client.queue.purge(found), as_json)
+    output.show(for_queue(client, queue, client.queue.purge_dlq if dlq else client.queue.purge), as_json)
 
 
 def delete(queue: QueueArgument, yes: Yes = False, user: User = None, base_url: BaseUrl = None) -> None:
@@ -125,7 +126,6 @@ def delete(queue: QueueArgument, yes: Yes = False, user: User = None, base_url: 
       naive queue delete jobs
     """
     client = connect(user, base_url)
-    found = queue_id(client, queue)
     output.confirm(f"Delete {queue} with everything in it?", yes)
-    client.queue.destroy(found)
+    for_queue(client, queue, client.queue.destroy)
     say(f"Deleted {queue}.")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,8 +12,8 @@ import typer
 
 from naive.cli import output
 from naive.cli.options import AsJson, BaseUrl, QueueArgument, User
-from naive.cli.session import connect, queue_id
-from naive.cli.words import say
+from naive.cli.session import connect, for_queue
+from naive.cli.streams import writing
 
 if TYPE_CHECKING:
     from naive.client import UserClient
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
 def watch(
     queue: QueueArgument,
     interval: Annotated[
-        float, typer.Option("--interval", min=0.5, metavar="SECONDS", help="How long from one look to the next.")
+        float,
+        typer.Option("--interval", min=0.5, max=3600, metavar="SECONDS", help="How long from one look to the next."),
     ] = 2.0,
     looks: Annotated[
         int | None, typer.Option("--count", min=1, metavar="N", help="How many looks; without it, until Ctrl-C.")
@@ -41,17 +43,20 @@ def watch(
       naive queue watch jobs --interval 10 --count 6 --json
     """
     client = connect(user, base_url)
-    seen = _looks(client, queue_id(client, queue), interval, looks)
-    try:
-        if output.wants_json(as_json):
-            for attributes in seen:
-                output.emit(attributes.raw_json.replace(b"\n", b" "))
-        else:
-            from naive.cli import tables  # here, since programs and help have no use for Rich
+    show = _print_lines if output.wants_json(as_json) else partial(_draw, queue)
+    for_queue(client, queue, lambda found: show(_looks(client, found, interval, looks)))
 
-            tables.live(queue, seen)
-    except KeyboardInterrupt:
-        say("")  # the usual end of watching: only the line that ^C is on has to end
+
+def _print_lines(looks: Iterable[QueueAttributes]) -> None:
+    for attributes in looks:
+        output.emit(attributes.raw_json.replace(b"\n", b" "))
+
+
+def _draw(queue: str, looks: Iterable[QueueAttributes]) -> None:
+    from naive.cli import tables  # here, since programs and help have no use for Rich
+
+    with writing():
+        tables.live(queue, looks)
 
 
 def _looks(client: UserClient, queue: str, interval: float, looks: int | None) -> Iterator[QueueAttributes]:
