@@ -1,8 +1,8 @@
 """POST /v1/queue/{id}/messages: put one message on a queue."""
 
 from tenancy import producer
+from tenancy.drafts import NewMessage, SentMessage
 from tenancy.endpoint import Request, endpoint
-from tenancy.messages import NewMessage, SentMessage
 
 
 @endpoint(body=NewMessage, status=201)

@@ -5,9 +5,9 @@ from typing import Annotated, TypedDict
 from pydantic import Field, SkipValidation
 
 from tenancy import producer
+from tenancy.drafts import NewMessage, SentMessage
 from tenancy.endpoint import Request, endpoint
 from tenancy.errors import Failed
-from tenancy.messages import NewMessage, SentMessage
 from tenancy.models import Input
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tenancy import messages, receipts, table
+from tenancy import drafts, messages, receipts, table
 from tests.integration.conftest import Api, Calls, aws_fault
 
 
@@ -390,7 +390,7 @@ def test_no_answer_outgrows_lambda() -> None:
     assert sum(map(messages.answered_bytes, ten)) <= messages.ANSWER_BYTES
 
 
-@given(st.characters(exclude_categories=["Cs"]).filter(lambda character: not messages._REFUSED.match(character)))
+@given(st.characters(exclude_categories=["Cs"]).filter(lambda character: not drafts._REFUSED.match(character)))
 @example('"')
 @example("\n")
 @example("\U0010ffff")

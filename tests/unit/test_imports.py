@@ -28,15 +28,14 @@ NEVER = (
 # What every function that asks for a key imports of the tenancy layer, and the model that this makes.
 COMMON = {"auth", "aws", "endpoint", "errors", "models", "names", "registry", "table", "telemetry"}
 COMMON_MODELS = {"Nothing"}
-# What the functions of the data plane import besides, and the models that this makes besides their own. NewMessage is
-# made where nothing is sent, since it is of one module with what is received: a 250th of the start.
+# What the functions of the data plane import besides, and the models that this makes besides their own.
 DATA_PLANE = """
-send_message              | batches messages producer                          | NewMessage
-send_message_batch        | batches messages producer                          | NewMessage
-receive_messages          | batches leases messages receipts tokens            | NewMessage
-delete_message            | batches leases messages receipts tokens            | NewMessage
-change_message_visibility | batches leases messages receipts tokens            | NewMessage
-settle_messages           | batches leases messages receipts settlement tokens | NewMessage Ack Retry Extend
+send_message              | batches drafts messages producer                   | NewMessage
+send_message_batch        | batches drafts messages producer                   | NewMessage
+receive_messages          | batches leases messages receipts tokens            |
+delete_message            | batches leases messages receipts tokens            |
+change_message_visibility | batches leases messages receipts tokens            |
+settle_messages           | batches leases messages receipts settlement tokens | Ack Retry Extend
 """
 NEEDED = {
     name.strip(): (COMMON | set(modules.split()), COMMON_MODELS | set(models.split()))

@@ -8,8 +8,9 @@ from typing import Any
 from tenancy import batches, registry
 from tenancy.auth import CACHE_SECONDS
 from tenancy.aws import reaching_aws, sqs
+from tenancy.drafts import NewMessage, SentMessage
 from tenancy.errors import Failed, InvalidInput, QueueError, Unavailable
-from tenancy.messages import LARGE_BYTES, MAX_BYTES, NewMessage, SentMessage
+from tenancy.messages import LARGE_BYTES, MAX_BYTES
 from tenancy.models import parse
 from tenancy.registry import Queue
 
