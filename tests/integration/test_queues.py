@@ -281,9 +281,10 @@ def test_a_queue_whose_sqs_queue_vanished_can_still_be_destroyed(api: Api) -> No
     assert api("DELETE", f"/v1/queue/{queue}").status == 204
 
 
-def test_a_destroy_that_sqs_did_not_finish_has_still_happened(api: Api, calls: Calls) -> None:
+@pytest.mark.parametrize("code", ["InternalError", "AccessDenied"])
+def test_a_destroy_that_sqs_did_not_finish_has_still_happened(api: Api, calls: Calls, code: str) -> None:
     queue = api.queue("jobs")
-    calls.fail("DeleteQueue", aws_fault("InternalError", 500))
+    calls.fail("DeleteQueue", aws_fault(code, 500 if code == "InternalError" else 403))
     assert api("DELETE", f"/v1/queue/{queue}").status == 204
     assert api("GET", f"/v1/queue/{queue}").status == 404
     record = table.read([("QUEUE#" + queue, "QUEUE")])["QUEUE#" + queue, "QUEUE"]

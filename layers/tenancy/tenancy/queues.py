@@ -8,7 +8,7 @@ from botocore.exceptions import ClientError
 
 from tenancy import policy, registry, reservations
 from tenancy.aws import QUEUE_ARN_PREFIX, QUEUE_PRINCIPALS, STAGE, error_code, reaching_aws, sqs
-from tenancy.errors import Conflict, NotFound, PurgeInProgress, Unavailable
+from tenancy.errors import Conflict, NotFound, PurgeInProgress
 from tenancy.messages import MAX_BYTES
 from tenancy.names import queue_names, timestamp
 from tenancy.registry import PURGE_SECONDS, Queue
@@ -145,8 +145,8 @@ def destroy(queue: Queue) -> None:
         if queue.dlq_url is not None:
             _delete(queue.dlq_url)
         reservations.forget(queue)
-    except Unavailable as fault:
-        log_unhandled(fault)
+    except Exception as fault:
+        log_unhandled(fault)  # And no more: for its owner the queue is gone.
 
 
 def clean_up(left: Leftover) -> None:
