@@ -82,7 +82,7 @@ class Responses:
 
 def _refusals(method: str, handler: Operation) -> Iterable[tuple[int, list[QueueError]]]:
     """Everything that the operation may refuse with, by status."""
-    possible: set[type[QueueError]] = {QueueError, *handler.errors}
+    possible: set[type[QueueError]] = {QueueError, InvalidInput, *handler.errors}
     if not handler.public:
         possible |= {*_WITH_KEY, *_BY_METHOD.get(method, ())}
     for status in {error.status for error in possible}:

@@ -21,6 +21,11 @@ class Receive(Input):
 def handler(request: Request[Receive]) -> Received:
     asked = request.input
     messages = leases.receive(
-        request.queue, most=asked.max, wait=asked.wait, visibility=asked.visibility, deadline=request.deadline
+        request.grant,
+        request.renew,
+        most=asked.max,
+        wait=asked.wait,
+        visibility=asked.visibility,
+        deadline=request.deadline,
     )
     return {"messages": messages}

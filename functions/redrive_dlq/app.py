@@ -10,7 +10,9 @@ from tenancy.endpoint import Request, endpoint
 from tenancy.errors import Conflict, InvalidInput
 from tenancy.models import Input
 
-MessageId = Annotated[str, Field(min_length=1, max_length=100, description="the message_id of a dead letter")]
+MessageId = Annotated[
+    str, Field(min_length=1, max_length=100, description="the message_id of a dead letter, 1 to 100 characters")
+]
 
 
 class Redrive(Input):

@@ -112,7 +112,7 @@ def test_an_id_that_somebody_else_holds_is_not_said_to_be_missing(api: Api, queu
         ({"max": 1001}, "max must be a whole number from 1 to 1000, not 1001"),
         ({"message_ids": []}, "message_ids must be a list of 1 to 100"),
         ({"message_ids": ["x"] * 101}, "message_ids must be a list of 1 to 100"),
-        ({"message_ids": [1]}, "message_ids.0 must be the message_id of a dead letter, not 1"),
+        ({"message_ids": [1]}, "message_ids.0 must be the message_id of a dead letter, 1 to 100 characters, not 1"),
         ({"max": 1, "message_ids": ["x"]}, "give max or message_ids, not both"),
     ],
 )

@@ -89,6 +89,8 @@ def test_health_needs_no_key(api: Api) -> None:
     api.key = "none"
     answer = api("GET", "/health")
     assert (answer.status, answer.json) == (200, {"status": "ok"})
+    assert api("GET", "/health", verbose=1).status == 400
+    assert api("GET", "/nothing", verbose=1).status == 404
 
 
 def test_every_answer_has_a_request_id_and_is_not_cached(api: Api) -> None:

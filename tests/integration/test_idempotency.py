@@ -37,7 +37,7 @@ def test_every_post_is_replayed(api: Api, path: str, body: Any) -> None:
     queue = api.queue("first", dlq=True)
     headers = {"idempotency-key": "k"}
     first, second = (api("POST", f"/v1/queue{path}".format(id=queue), body, headers=headers) for _ in range(2))
-    assert (second.status, second.json) == (first.status, first.json)
+    assert (second.status, second.text) == (first.status, first.text)
     assert first.status in (200, 201, 202)
 
 

@@ -284,8 +284,8 @@ def test_the_first_large_message_waits_until_every_receive_knows_and_the_next_on
 ) -> None:
     queue = api.queue()
     api.send(queue, "x" * 200_000)
-    assert auth.CACHE_SECONDS <= slept[0] <= auth.CACHE_SECONDS + 1
-    later = time.time() + auth.CACHE_SECONDS + 1
+    assert auth.CACHE_SECONDS + 1 <= slept[0] <= auth.CACHE_SECONDS + 2
+    later = time.time() + auth.CACHE_SECONDS + 2
     monkeypatch.setattr(time, "time", lambda: later)
     for forget in (False, True):
         if forget:

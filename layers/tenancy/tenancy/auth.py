@@ -1,6 +1,7 @@
 """From a bearer key to the tenant that a request acts for, and to the queue it names. The only reader of keys."""
 
 import re
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
@@ -30,11 +31,26 @@ class Tenant:
     key_id: str
 
 
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """That a caller may act for a tenant, on the queue that the path names if it names one."""
+
+    tenant: Tenant
+    queue: Queue | None
+    read_at: float
+    """When the registry was asked, on the monotonic clock."""
+
+    @property
+    def seconds_left(self) -> int:
+        """For how long it may still be gone by, to the nearest second."""
+        return max(0, round(self.read_at + CACHE_SECONDS - time.monotonic()))
+
+
 # Only what was granted is kept, under everything that decided it: a refusal is decided anew each time.
-_granted: TTLCache[tuple[str, tuple[str, ...], str | None], tuple[Tenant, Queue | None]] = TTLCache(1024, CACHE_SECONDS)
+_granted: TTLCache[tuple[str, tuple[str, ...], str | None], Grant] = TTLCache(1024, CACHE_SECONDS)
 
 
-def authorize(headers: Mapping[str, str], path: Mapping[str, str], *, fresh: bool) -> tuple[Tenant, Queue | None]:
+def authorize(headers: Mapping[str, str], path: Mapping[str, str], *, fresh: bool) -> Grant:
     """Who is calling, and the queue that the path names.
 
     `fresh` asks the registry even when the answer was read a moment ago. Raises Unauthorized, KeySubjectMismatch,
@@ -44,10 +60,9 @@ def authorize(headers: Mapping[str, str], path: Mapping[str, str], *, fresh: boo
     named = [name for name in (path.get("user_id"), headers.get("x-naive-user-id")) if name and name not in _NOBODY]
     queue_id = path.get("id")
     wanted = (key_hash, tuple(named), queue_id)
-    if fresh:
-        return _decide(key_hash, named, queue_id)
-    if (grant := _granted.get(wanted)) is None:
-        grant = _granted[wanted] = _decide(key_hash, named, queue_id)
+    if fresh or (grant := _granted.get(wanted)) is None:
+        read_at = time.monotonic()
+        grant = _granted[wanted] = Grant(*_decide(key_hash, named, queue_id), read_at)
     return grant
 
 

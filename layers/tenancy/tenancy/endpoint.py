@@ -1,6 +1,7 @@
 """How an operation becomes a handler: who is calling, what they ask, what they get, and what is said when it fails."""
 
 import base64
+import functools
 import json
 import time
 from collections.abc import Callable
@@ -8,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from tenancy import auth
-from tenancy.auth import Tenant
+from tenancy.auth import Grant, Tenant
 from tenancy.errors import InvalidInput, PayloadTooLarge, QueueError
 from tenancy.models import Input, Nothing, parse
 from tenancy.registry import Queue
@@ -18,6 +19,7 @@ type Event = dict[str, Any]
 type Answer = dict[str, Any]
 type Handler = Callable[[Event, Any], Answer]
 
+_NO_ROUTE = "$default"
 _WITH_BODY = ("POST", "PATCH")
 _MAX_BODY = 6 * 1024 * 1024
 """Bytes; Lambda takes no larger event."""
@@ -29,17 +31,22 @@ _ANSWER_SECONDS = 1
 class Request[T: Input]:
     """One call of an operation."""
 
-    tenant: Tenant
+    grant: Grant
     input: T
     deadline: float
     """When the work must be done, on the monotonic clock."""
-    _queue: Queue | None
+    renew: Callable[[], Grant]
+    """Asks again whether the caller may; it raises what authorising raises."""
+
+    @property
+    def tenant(self) -> Tenant:
+        return self.grant.tenant
 
     @property
     def queue(self) -> Queue:
         """The queue that the path names, known to be the tenant's."""
-        assert self._queue is not None, "the route names no queue"
-        return self._queue
+        assert self.grant.queue is not None, "the route names no queue"
+        return self.grant.queue
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,18 +87,21 @@ def endpoint[T: Input](
     def decorate(operation: Callable[[Request[T]], object]) -> Handler:
         def run(event: Event, context: Any) -> object:
             deadline = time.monotonic() + context.get_remaining_time_in_millis() / 1000 - _ANSWER_SECONDS
-            tenant, queue = auth.authorize(event["headers"], event.get("pathParameters") or {}, fresh=fresh)
+            ask = functools.partial(auth.authorize, event["headers"], event.get("pathParameters") or {})
+            renew = functools.partial(ask, fresh=True)
+            grant = ask(fresh=fresh)
+            tenant = grant.tenant
             note(company=tenant.company, user=tenant.user, key_id=tenant.key_id)
             asked = parse(query or Nothing, event.get("queryStringParameters") or {})
             method = event["requestContext"]["http"]["method"]
             if query is not None or method not in _WITH_BODY:
-                return operation(Request(tenant, cast(T, asked), deadline, queue))
+                return operation(Request(grant, cast(T, asked), deadline, renew))
             raw = _raw_body(event, max_bytes)
 
             def answer() -> object:
                 # An operation that takes nothing is declared on Input itself, which Nothing is.
                 given = cast(T, parse(body or Nothing, _json_object(raw)))
-                return operation(Request(tenant, given, deadline, queue))
+                return operation(Request(grant, given, deadline, renew))
 
             key = event["headers"].get("idempotency-key")
             if method != "POST" or key is None:
@@ -108,7 +118,13 @@ def endpoint[T: Input](
 
 def public(operation: Callable[[], object]) -> Handler:
     """Make an operation that anybody may call the handler of its route."""
-    return _handler(lambda event, context: operation(), Operation(operation, public=True))
+
+    def run(event: Event, context: Any) -> object:
+        if event["routeKey"] != _NO_ROUTE:
+            parse(Nothing, event.get("queryStringParameters") or {})
+        return operation()
+
+    return _handler(run, Operation(operation, public=True))
 
 
 def _handler(run: Callable[[Event, Any], object], operation: Operation) -> Handler:
@@ -137,7 +153,9 @@ def _raw_body(event: Event, max_bytes: int) -> bytes:
     sent = event.get("body") or ""
     raw = base64.b64decode(sent) if event.get("isBase64Encoded") else sent.encode("utf-8", "surrogatepass")
     if len(raw) > max_bytes:
-        raise PayloadTooLarge(f"the request must be at most {max_bytes} bytes, not {len(raw)}")
+        raise PayloadTooLarge(
+            f"the request must be at most {max_bytes} bytes, not {len(raw)}", hint="Send less in one request."
+        )
     return raw
 
 

@@ -1,5 +1,6 @@
 """Idempotency-Key: a request that is repeated gets the first one's answer and does nothing again."""
 
+import json
 import os
 import re
 from collections.abc import Callable
@@ -45,13 +46,14 @@ def once(tenant: Tenant, method: str, path: str, key: str, body: bytes, context:
     request = {"asked": [tenant.key_id, tenant.user, method, path, key], "body": sha256(body).hexdigest()}
     answers: list[Any] = []
 
-    def remember() -> Any:
+    def remember() -> str:
         answers.append(run())
-        return answers[0]
+        return json.dumps(answers[0])  # as text, which keeps the order of the fields
 
     _config.register_lambda_context(context)
     try:
-        return _once(request=request, run=remember)
+        stored = _once(request=request, run=remember)
+        return answers[0] if answers else json.loads(stored)
     except IdempotencyValidationError as fault:
         raise IdempotencyMismatch("this Idempotency-Key was used with another body") from fault
     except (IdempotencyAlreadyInProgressError, IdempotencyInconsistentStateError) as fault:

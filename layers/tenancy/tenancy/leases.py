@@ -1,13 +1,14 @@
 """Leases: receive messages, acknowledge them, hold them longer, give them back."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from botocore.exceptions import ClientError
 from cachetools import TTLCache
 
 from tenancy import batches, receipts
+from tenancy.auth import Grant
 from tenancy.aws import POLL_SECONDS, error_code, reaching_aws, sqs, sqs_polling
 from tenancy.errors import Conflict, ReceiptExpired
 from tenancy.messages import (
@@ -48,17 +49,33 @@ class Extended(TypedDict):
     lease_expires_at: str
 
 
-def receive(queue: Queue, *, most: int, wait: int, visibility: int | None, deadline: float) -> list[ReceivedMessage]:
+def receive(
+    grant: Grant,
+    renew: Callable[[], Grant],
+    *,
+    most: int,
+    wait: int,
+    visibility: int | None,
+    deadline: float,
+) -> list[ReceivedMessage]:
     """Lease up to `most` messages, waiting up to `wait` seconds for the first.
 
-    Raises Conflict when SQS has as many in flight as it allows, NotFound.
+    No poll of SQS outlasts the grant that it goes by: what changes meanwhile, a revoked key or the queue's first large
+    message, is seen within the same seconds as elsewhere. Raises Conflict when SQS has as many in flight as it allows,
+    and what authorising raises.
     """
-    visibility = queue.visibility_timeout if visibility is None else visibility
-    # What authorising took is not waited again: the gateway's clock runs.
-    wait = max(0, min(wait, int(deadline - time.monotonic() - POLL_SECONDS)))
-    if queue.large_since is not None or queue.id in _seen_large:
-        return _lease_large(queue, most, wait, visibility, deadline)
-    return _lease(queue, most, wait, visibility)
+    while True:
+        # What authorising took is not waited again: the gateway's clock runs.
+        wait = max(0, min(wait, int(deadline - time.monotonic() - POLL_SECONDS)))
+        seconds = min(wait, grant.seconds_left)
+        if wait and not seconds:
+            grant = renew()
+            continue
+        messages = _lease_granted(grant, most, seconds, visibility, deadline)
+        wait -= seconds
+        if messages or not wait:
+            return messages
+        grant = renew()
 
 
 def acknowledge(queue: Queue, handle: str) -> None:
@@ -132,10 +149,21 @@ def expired() -> ReceiptExpired:
     return ReceiptExpired("the lease of this receipt_handle is over", field="receipt_handle")
 
 
+def _lease_granted(
+    grant: Grant, most: int, wait: int, visibility: int | None, deadline: float
+) -> list[ReceivedMessage]:
+    queue = grant.queue
+    assert queue is not None, "the route names no queue"
+    visibility = queue.visibility_timeout if visibility is None else visibility
+    if queue.large_since is not None or queue.id in _seen_large:
+        return _lease_large(queue, most, wait, visibility, deadline)
+    return _lease(queue, most, wait, visibility)
+
+
 def _lease(queue: Queue, most: int, wait: int, visibility: int) -> list[ReceivedMessage]:
     """Receive what fits into one answer.
 
-    Only what somebody sent past us, or what meets a poll that began before a queue's first large message, outgrows it.
+    Only what somebody sent past us can outgrow it.
     """
     try:
         raw = poll(queue.url, most, wait, visibility)

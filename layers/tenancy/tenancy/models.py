@@ -27,7 +27,7 @@ class Input(BaseModel):
         for name in data:
             if name not in cls.model_fields:
                 known = ", ".join(cls.model_fields) or "there are none here"
-                raise InvalidInput(f"unknown field {name[:80]!r}; known: {known}")
+                raise InvalidInput(f"unknown field {name[:80]!r}; known: {known}", field=name[:80])
         return {name: value for name, value in data.items() if value is not None}
 
 

@@ -14,6 +14,9 @@ from tenancy.messages import LARGE_BYTES, MAX_BYTES
 from tenancy.models import parse
 from tenancy.registry import Queue
 
+_ROUNDING_SECONDS = 1
+"""By how much a poll may outlast its grant: SQS waits whole seconds."""
+
 
 @dataclass(frozen=True, slots=True)
 class Outgoing:
@@ -82,7 +85,7 @@ def _announce_large(queue: Queue, size: int) -> None:
     """
     if size > LARGE_BYTES:
         since = queue.large_since or registry.mark_large(queue)
-        time.sleep(max(0.0, since + CACHE_SECONDS - time.time()))
+        time.sleep(max(0.0, since + CACHE_SECONDS + _ROUNDING_SECONDS - time.time()))
 
 
 def _batches(queue: Queue, messages: Sequence[Outgoing]) -> Iterator[list[int]]:
