@@ -202,6 +202,25 @@ def test_a_receive_leaves_nothing_leased_that_it_did_not_return(api: Api) -> Non
     assert (counts["depth"], counts["in_flight"]) == (2, 1)
 
 
+@pytest.mark.parametrize("settings", [{}, {"type": "fifo"}])
+def test_a_poll_that_waits_for_the_first_large_messages_lets_none_die_undelivered(api: Api, settings: Any) -> None:
+    queue = api.queue(dlq=True, max_receive_count=1, **settings)
+    returned: list[str] = []
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        waiting = pool.submit(api.receive, queue, wait=20, max=10)
+        time.sleep(0.5)
+        sends = [
+            pool.submit(api.send, queue, str(n) + '"' * (MEBIBYTE - 1), **({"group_id": str(n)} if settings else {}))
+            for n in range(4)
+        ]
+        returned += [message["body"][0] for message in waiting.result()]
+        assert all(send.result() for send in sends)
+    while messages := api.receive(queue, wait=2, max=10):
+        returned += [message["body"][0] for message in messages]
+    assert sorted(returned) == list("0123")
+    assert api.counts(queue)["dlq_depth"] == 0
+
+
 def test_a_long_poll_waits_and_wakes(api: Api) -> None:
     queue = api.queue()
     api.receive(queue, wait=0)
