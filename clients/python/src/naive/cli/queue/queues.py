@@ -119,7 +119,7 @@ def purge(
 
 
 def delete(queue: QueueArgument, yes: Yes = False, user: User = None, base_url: BaseUrl = None) -> None:
-    """Delete a queue with its messages, dead letters and consumer.
+    """Delete a queue with its messages and dead letters.
 
     \b
     Example:
