@@ -37,8 +37,9 @@ local-reset: setup ## Stop it, forget its data
 local-logs: setup ## Follow what the functions log
 	@$(PYTHON) -m local logs
 
-local-company: setup ## Make another company, print its key alone: make -s local-company NAME=acme
-	@$(PYTHON) -m local company $(if $(NAME),-- "$$NAME",$(error NAME is missing: make -s local-company NAME=acme))
+local-company: setup ## Make another company, print its key alone: make -s local-company NAME=acme (NEW_KEY=1: one more key)
+	@$(PYTHON) -m local company $(if $(NEW_KEY),--new-key) \
+	  $(if $(NAME),-- "$$NAME",$(error NAME is missing: make -s local-company NAME=acme))
 
 reconcile: setup ## Show what functions that died have left, and the reconciler would destroy
 	@$(PYTHON) -m local reconcile

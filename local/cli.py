@@ -2,7 +2,9 @@
 
 import argparse
 import os
+import shlex
 import signal
+import sys
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -22,10 +24,16 @@ def main() -> int:
         signal.signal(number, _interrupt)
     try:
         arguments = _parse()
-        return int(arguments.verb(arguments) or 0)
+        code = int(arguments.verb(arguments) or 0)
+        sys.stdout.flush()
+        return code
     except LocalError as fault:
         say(str(fault))
         return 1
+    except BrokenPipeError:
+        # Whoever reads has seen enough, as `head` has. What is still to be written would fail once more at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
 
 
 def up(arguments: argparse.Namespace) -> None:
@@ -64,14 +72,21 @@ def follow_logs(arguments: argparse.Namespace) -> None:
 
 def new_company(arguments: argparse.Namespace) -> None:
     """make another company and print its key alone"""
-    print(company.create(_running(arguments.home), arguments.name))
+    stack, name = _running(arguments.home), arguments.name
+    try:
+        print(company.create(stack, name, new_key=arguments.new_key))
+    except LocalError as refused:
+        if arguments.new_key:
+            raise
+        command = f"make -s local-company NAME={shlex.quote(name)} NEW_KEY=1"
+        raise LocalError(f"{refused}\nAnother key of a company that is there: {command}") from None
 
 
 def reconcile(arguments: argparse.Namespace) -> None:
     """show what functions that died have left, and the reconciler would destroy"""
     left = functions.invoke(_running(arguments.home), "ReconcileFunctionName", {"dry_run": True})
     for action in left:
-        print("queue {queue_id}, {left}, due since {due_at}: {outcome}".format(**action))
+        print("{resource}, {left}, due since {due_at}: {outcome}".format(**action))
     if not left:
         say("Nothing is left half made or half destroyed.")
 
@@ -106,6 +121,7 @@ def _parse() -> argparse.Namespace:
         command.set_defaults(verb=VERBS[name])
     where = f"where to listen (where it already does, else {PORT})"
     commands["up"].add_argument("--port", type=_port, help=where)
+    commands["company"].add_argument("--new-key", action="store_true", help="another key of a company that is there")
     commands["company"].add_argument("name")
     commands["run"].add_argument("command", nargs=argparse.REMAINDER)
     return parser.parse_args()

@@ -8,6 +8,7 @@ os.environ |= {
     "AWS_DEFAULT_REGION": "us-east-1",
     "AWS_EC2_METADATA_DISABLED": "true",
     "AWS_LAMBDA_FUNCTION_NAME": "naive-test-operation",
+    "DESTROY_USER_FUNCTION": "naive-test-destroy_user",
     "POWERTOOLS_METRICS_NAMESPACE": "Naive",
     "QUEUE_ARN_PREFIX": "arn:aws:sqs:us-east-1:123456789012",
     "QUEUE_PRINCIPALS": ",".join(
@@ -16,7 +17,14 @@ os.environ |= {
             "arn:aws:iam::123456789012:role/naive/test/task-{user}",
         ]
     ),
+    "QUEUES_PER_USER": "1000",
     "IDEMPOTENCY_TABLE": "idempotency",
     "REGISTRY_TABLE": "registry",
     "STAGE": "test",
+    "USAGE_TABLE": "usage",
+    "WEBHOOK_ALLOW_LOOPBACK": "true",
+    "REQUEST_RATE": "200",
+    "REQUEST_BURST": "400",
+    "WAITING_POLLS": "25",
+    "TASK_BOUNDARY": "arn:aws:iam::123456789012:policy/naive/test/boundary",
 }

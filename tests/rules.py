@@ -13,17 +13,25 @@ type Resource = dict[str, Any]
 INVOKED_BY_PEOPLE = {
     "functions/bootstrap": "making a company is the operator's right, by IAM",
 }
+FED_BY_MAPPINGS = {
+    "functions/webhook_worker": "a queue that gets a webhook gets its mapping then",
+}
 CALLED_AGAIN = {
     "functions/reconcile": "its schedule calls it again, and it goes by what is there then",
 }
 EPHEMERAL = {
     "Idempotency": "answers that are kept for a day; without one, a repeat runs again",
+    "Usage": "what keys asked for; without it, everybody begins with a full burst",
 }
 ATTACHED_BY_SAM = {
     "arn:aws:iam::aws:policy/service-role/AWSLambdaBasicExecutionRole": "to write its log",
     "arn:aws:iam::aws:policy/AWSXrayWriteOnlyAccess": "for whoever sets Tracing to Active",
 }
 ROLE_PATH = {"Fn::Sub": "/naive/${Stage}/platform/"}
+TASK_ROLES = {"Fn::Sub": "arn:${AWS::Partition}:iam::${AWS::AccountId}:role/naive/${Stage}/task-*"}
+BOUNDED = {"StringEquals": {"iam:PermissionsBoundary": {"Ref": "TaskBoundary"}}}
+GIVES_RIGHTS = {"iam:CreateRole", "iam:PutRolePolicy"}
+GIVES_NONE = {"iam:DeleteRole", "iam:DeleteRolePolicy", "iam:TagRole"}
 GATEWAY_SECONDS = 29
 """Less than the thirty after which API Gateway answers in a function's place."""
 
@@ -61,12 +69,13 @@ def routes_that_lead_nowhere(template: Template) -> Iterator[str]:
 
 
 def functions_that_nothing_invokes(template: Template) -> Iterator[str]:
-    """A function has a route or an event, unless people invoke it."""
+    """A function has a route or an event, or another one may start it, unless people invoke it."""
     invoked = {_function_of(right) for right in of_type(template, "AWS::Lambda::Permission").values()}
     invoked |= {_function_of(mapping) for mapping in _mappings(template).values()}
+    invoked |= set(_started(template))
     for name, function in functions(template).items():
         by_people = folder(function) in INVOKED_BY_PEOPLE
-        if name not in invoked and not by_people:
+        if name not in invoked and not by_people and folder(function) not in FED_BY_MAPPINGS:
             yield f"{name} has neither a route nor an event"
         if name in invoked and by_people:
             yield f"{name} is said to be invoked by people alone, and is not"
@@ -81,13 +90,12 @@ def rights_that_anybody_could_use(template: Template) -> Iterator[str]:
 
 def loose_policies(template: Template) -> Iterator[str]:
     """A policy says which language it is in, and a statement which actions it allows on which of our resources."""
+    for name, document in _policies(template):
+        if document.get("Version") != "2012-10-17":
+            yield f"{name} has a policy without Version 2012-10-17: IAM reads variables in it as plain text"
+        for statement in _listed(document["Statement"]):
+            yield from (f"{name} {fault}" for fault in _looseness(statement))
     for name, role in of_type(template, "AWS::IAM::Role").items():
-        for policy in role.get("Policies", []):
-            document = policy["PolicyDocument"]
-            if document.get("Version") != "2012-10-17":
-                yield f"{name} has a policy without Version 2012-10-17: IAM reads variables in it as plain text"
-            for statement in _listed(document["Statement"]):
-                yield from (f"{name} {fault}" for fault in _looseness(statement))
         for arn in role.get("ManagedPolicyArns", []):
             if arn not in ATTACHED_BY_SAM:
                 yield f"{name} has the managed policy {arn}"
@@ -107,6 +115,19 @@ def _looseness(statement: dict[str, Any]) -> Iterator[str]:
             yield f"may do {actions} on everything"
         elif any(action.startswith("sqs:") for action in actions) and ":nv-${Stage}-" not in pattern:
             yield f"may do {actions} on queues that are not this stage's: {pattern}"
+
+
+def rights_that_give_rights(template: Template) -> Iterator[str]:
+    """Whoever makes roles could make one that may do more than they: only task roles are made, with their boundary."""
+    for name, document in _policies(template):
+        for statement in _listed(document["Statement"]):
+            actions = {action for action in _listed(statement["Action"]) if action.startswith("iam:")}
+            if actions - GIVES_RIGHTS - GIVES_NONE:
+                yield f"{name} may do {sorted(actions)}"
+            if actions and statement["Resource"] != TASK_ROLES:
+                yield f"{name} may do {sorted(actions)} on what is no task role: {statement['Resource']}"
+            if actions & GIVES_RIGHTS and statement.get("Condition") != BOUNDED:
+                yield f"{name} may do {sorted(actions)} without TaskBoundary"
 
 
 def strange_roles(template: Template) -> Iterator[str]:
@@ -214,6 +235,7 @@ RULES = (
     functions_that_nothing_invokes,
     rights_that_anybody_could_use,
     loose_policies,
+    rights_that_give_rights,
     strange_roles,
     logs_without_end,
     secrets_in_the_access_log,
@@ -223,6 +245,22 @@ RULES = (
     events_that_get_lost,
     data_that_a_mistake_could_destroy,
 )
+
+
+def _started(template: Template) -> Iterator[str]:
+    """The functions that a role may invoke."""
+    for _, document in _policies(template):
+        for statement in _listed(document["Statement"]):
+            if "lambda:InvokeFunction" in _listed(statement["Action"]):
+                yield from (resource["Fn::GetAtt"][0] for resource in _listed(statement["Resource"]))
+
+
+def _policies(template: Template) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every policy that the template writes, with the logical id of what has it."""
+    for name, role in of_type(template, "AWS::IAM::Role").items():
+        yield from ((name, policy["PolicyDocument"]) for policy in role.get("Policies", []))
+    for name, policy in of_type(template, "AWS::IAM::ManagedPolicy").items():
+        yield name, policy["PolicyDocument"]
 
 
 def _rights(template: Template, service: str) -> list[Resource]:

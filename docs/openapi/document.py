@@ -5,7 +5,7 @@ import json
 from typing import Any
 
 from docs.openapi import reference
-from docs.openapi.examples import OPERATIONS, QUEUE_ID, REQUEST_ID, USER_ID, Example
+from docs.openapi.examples import KEY_ID, OPERATIONS, QUEUE_ID, REQUEST_ID, USER_ID, Example
 from docs.openapi.responses import HEADERS, JSON, Responses
 from docs.openapi.schemas import Schemas
 from tenancy.endpoint import Operation
@@ -14,9 +14,9 @@ from tests.template import ROOT, routes
 type Part = dict[str, Any]
 
 COMMITTED = ROOT / "layers" / "tenancy" / "tenancy" / "openapi.json"
-USER_MOUNT = "/v1/users/{user_id}"
+USER_MOUNT = "/v1/users/{user_id}/"
 
-_CHAPTERS = ("Queues", "Messages", "Dead letters", "Without a key")
+_CHAPTERS = ("Queues", "Messages", "Dead letters", "Users", "Keys", "Without a key")
 
 _PARAMETERS: dict[str, Part] = {
     "id": {
@@ -27,11 +27,19 @@ _PARAMETERS: dict[str, Part] = {
         "schema": {"type": "string", "format": "uuid"},
         "example": QUEUE_ID,
     },
+    "key_id": {
+        "name": "key_id",
+        "in": "path",
+        "required": True,
+        "description": "The key's id.",
+        "schema": {"type": "string", "format": "uuid"},
+        "example": KEY_ID,
+    },
     "user_id": {
         "name": "user_id",
         "in": "path",
         "required": True,
-        "description": "The user's id; `default` and `me` name nobody.",
+        "description": "The user's id; `default` and `me` name nobody, as no user in the path does.",
         "schema": {"type": "string"},
         "example": USER_ID,
     },
@@ -72,6 +80,7 @@ def document() -> Part:
             "version": "1",
             "summary": "Durable work queues as a service, on Amazon SQS.",
             "description": reference.chapters()["Conventions"].text,
+            "license": {"name": "Apache License 2.0", "identifier": "Apache-2.0"},
         },
         "servers": [{"url": "/", "description": "The deployment that serves this document."}],
         "security": [{"key": []}],
@@ -92,7 +101,7 @@ def _operation(method: str, path: str, folder: str, schemas: Schemas, responses:
     handler: Operation = module.handler.operation
     example = OPERATIONS[folder]
     for_user = path.startswith(USER_MOUNT)
-    tag, said = _reference(f"{method} {path.replace(USER_MOUNT, '/v1')}")
+    tag, said = _reference(f"{method} {path.replace(USER_MOUNT, '/v1/')}")
     summary = str(module.__doc__).partition(": ")[2]
     operation: Part = {
         "operationId": f"{folder}_for_user" if for_user else folder,
@@ -122,7 +131,7 @@ def _reference(route: str) -> tuple[str, str]:
 
 def _named(method: str, path: str, handler: Operation) -> list[Part]:
     """The parameters that many operations have."""
-    names = [name for name in ("user_id", "id") if f"{{{name}}}" in path]
+    names = [name for name in ("user_id", "id", "key_id") if f"{{{name}}}" in path]
     if not handler.public and "user_id" not in names:
         names.append("for_user")
     if method == "POST":

@@ -6,6 +6,7 @@ from typing import Any
 from tenancy.errors import (
     AlreadyExists,
     Conflict,
+    Forbidden,
     IdempotencyMismatch,
     InvalidInput,
     KeySubjectMismatch,
@@ -13,6 +14,7 @@ from tenancy.errors import (
     PayloadTooLarge,
     PurgeInProgress,
     QueueError,
+    RateLimited,
     ReceiptExpired,
     ReceiptInvalid,
     RequestInProgress,
@@ -22,6 +24,7 @@ from tenancy.errors import (
 
 QUEUE_ID = "d3566216-7cea-4dba-bcc5-70efed66381d"
 USER_ID = "bef8ad3f-6cf7-4b4c-9b0f-1f1f0a9b6c55"
+KEY_ID = "e0793590-4d1b-4c39-9f7e-5a0c8d2b7e14"
 REQUEST_ID = "3a59e241-0c5b-4f0e-8a5c-7d5f6a1f2b90"
 
 _MESSAGE_ID = "fd7ccfa6-98f5-4931-981a-8e4aebdd3a63"
@@ -60,19 +63,45 @@ _LETTER = {
     "receive_count": 3,
     "sent_at": "2026-11-30T15:02:42.743Z",
 }
+_USER = {
+    "id": USER_ID,
+    "external_id": "4711",
+    "email": None,
+    "label": "Ada",
+    "status": "active",
+    "is_default": False,
+    "created_at": "2026-11-30T15:01:07.512Z",
+}
+_KEY = {
+    "key_id": KEY_ID,
+    "name": "worker",
+    "last_4": "x7Qk",
+    "active_tenant_user_id": USER_ID,
+    "created_at": "2026-11-30T15:01:09.284Z",
+}
+_CHANGING_USER = RequestInProgress("another request is changing this user", retry_after=1)
+_USER_EXISTS = AlreadyExists("there is a user with external_id '4711'", id=USER_ID)
 
 
 @dataclass(frozen=True)
 class Example:
-    """One call of an operation that goes well: its query or body, and the answer's body."""
+    """One call of an operation that goes well: its query or body, and the answer's body.
+
+    With refusals, where those that all operations share would not be its own.
+    """
 
     query: dict[str, Any] | None = None
     body: dict[str, Any] | None = None
     answer: dict[str, Any] | None = None
+    refusals: tuple[QueueError, ...] = ()
 
 
 OPERATIONS = {
-    "create_queue": Example(body={"name": "thumbs", "dlq": True, "max_receive_count": 2}, answer=_QUEUE),
+    "create_queue": Example(
+        body={"name": "thumbs", "dlq": True, "max_receive_count": 2},
+        answer=_QUEUE,
+        refusals=(RequestInProgress("another request is making a queue of this name", retry_after=1),),
+    ),
     "list_queues": Example(query={"limit": 50}, answer={"queues": [_QUEUE], "next_cursor": None}),
     "get_queue": Example(answer=_QUEUE | {"attributes": _COUNTS}),
     "update_queue": Example(body={"visibility_timeout": 120}, answer=_QUEUE | {"visibility_timeout": 120}),
@@ -124,6 +153,49 @@ OPERATIONS = {
         answer={"moved": 1, "remaining": 0, "not_found": [], "not_reached": []},
     ),
     "purge_dlq": Example(answer=_PURGING),
+    "create_user": Example(
+        body={"external_id": "4711", "label": "Ada"}, answer=_USER, refusals=(_USER_EXISTS, _CHANGING_USER)
+    ),
+    "list_users": Example(query={"limit": 50}, answer={"users": [_USER], "next_cursor": None}),
+    "get_user": Example(answer=_USER),
+    "update_user": Example(
+        body={"email": "ada@example.com"},
+        answer=_USER | {"email": "ada@example.com"},
+        refusals=(_USER_EXISTS, _CHANGING_USER),
+    ),
+    "delete_user": Example(
+        query={"force": True},
+        refusals=(
+            Conflict(
+                "the user has 3 queues",
+                hint="Delete them first, or pass force=true to destroy all that the user has.",
+                reason="user_has_resources",
+            ),
+            _CHANGING_USER,
+        ),
+    ),
+    "create_key": Example(
+        body={"name": "worker", "active_tenant_user_id": USER_ID}, answer={"api_key": "nv_sk_live_…"} | _KEY
+    ),
+    "list_keys": Example(
+        query={"limit": 50},
+        answer={
+            "keys": [_KEY | {"last_used_at": "2026-11-30T00:00:00Z", "revoked": False}],
+            "next_cursor": None,
+        },
+    ),
+    "delete_key": Example(),
+    "get_limits": Example(
+        answer={
+            "fair_use": {"requests_per_second": 200, "requests_at_once": 400, "waiting_receives": 25},
+            "queues_per_user": 1000,
+            "message_bytes": 1_048_576,
+            "lease_seconds": 43_200,
+            "receipt_handle_characters": 2000,
+            "seconds_between_purges": 60,
+            "fields": {"receive_messages": {"wait": {"minimum": 0, "maximum": 20, "default": 1}}},
+        }
+    ),
     "health": Example(answer={"status": "ok"}),
     "openapi": Example(answer={"openapi": "3.1.0", "info": {"title": "Queues", "version": "1"}, "paths": {}}),
 }
@@ -133,15 +205,17 @@ REFUSALS = [
     ReceiptInvalid("receipt_handle is not one that a receive of this queue gave", field="receipt_handle"),
     ReceiptExpired("the lease of this receipt_handle is over", field="receipt_handle"),
     Unauthorized("the bearer key is missing, malformed, unknown or revoked"),
+    Forbidden("this key is sealed to a user and may not manage users and keys"),
     KeySubjectMismatch("this key is sealed to another user"),
     NotFound(),
     AlreadyExists("there is a queue named 'thumbs'", id=QUEUE_ID),
     Conflict("this queue has no dead-letter queue", hint="Create one with dlq true.", reason="no_dlq"),
     IdempotencyMismatch("this Idempotency-Key was used with another body"),
     PurgeInProgress("the last purge was less than 60 s ago", retry_after=42),
-    RequestInProgress("another request is making a queue of this name", retry_after=1),
+    RequestInProgress("a request with this Idempotency-Key is still running", retry_after=1),
     PayloadTooLarge("body and attributes must be at most 1048576 bytes together, not 1048577", field="body"),
     QueueError("something went wrong on our side"),
+    RateLimited("this key may make 200 requests a second, and 400 at once", limit=200, reset=1),
     Unavailable("a service behind this API cannot take the request now"),
 ]
 """In the order of the tree in tenancy.errors."""

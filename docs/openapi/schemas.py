@@ -16,11 +16,16 @@ _REF = "#/components/schemas/{model}"
 _FORMATS = {
     "id": "uuid",
     "user_id": "uuid",
+    "key_id": "uuid",
+    "active_tenant_user_id": "uuid",
     "created_at": "date-time",
     "done_by": "date-time",
+    "last_used_at": "date-time",
     "lease_expires_at": "date-time",
     "sent_at": "date-time",
 }
+
+_SHOWN_ONCE = "Null when the answer is given again for its Idempotency-Key."
 
 
 class Schemas:
@@ -40,11 +45,13 @@ class Schemas:
         required = schema.get("required", [])
         return {name: (_given(field), name in required) for name, field in schema["properties"].items()}
 
-    def answer(self, shape: Any) -> Schema:
-        """A reference to the schema of an answer's body."""
+    def answer(self, shape: Any, secret: str | None = None) -> Schema:
+        """A reference to the schema of an answer's body, in which the field `secret` is null when it is repeated."""
         schema = TypeAdapter(shape).json_schema(
             mode="serialization", ref_template=_REF, schema_generator=_WithoutFieldTitles
         )
+        if secret is not None:
+            schema["properties"][secret] = _optional(schema["properties"][secret]) | {"description": _SHOWN_ONCE}
         shared: Schema = _each(_each(schema, _formatted), self._share)
         return shared
 
@@ -107,5 +114,6 @@ def _given(field: Schema) -> Schema:
 def _formatted(schema: Schema) -> Schema:
     for name, field in schema.get("properties", {}).items():
         if name in _FORMATS:
-            field["format"] = _FORMATS[name]
+            text = next(option for option in field.get("anyOf", [field]) if option["type"] == "string")
+            text["format"] = _FORMATS[name]
     return schema

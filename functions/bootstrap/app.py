@@ -3,8 +3,9 @@
 from typing import Any
 
 from tenancy import companies
-from tenancy.companies import NewKey
+from tenancy.companies import FirstKey
 from tenancy.models import CompanyName, Input, parse
+from tenancy.telemetry import audit, unrequested
 
 
 class Bootstrap(Input):
@@ -12,6 +13,9 @@ class Bootstrap(Input):
     new_key: bool = False
 
 
-def handler(event: dict[str, Any], context: object) -> NewKey:
+@unrequested
+def handler(event: dict[str, Any], context: object) -> FirstKey:
     asked = parse(Bootstrap, event)
-    return companies.add_key(asked.company) if asked.new_key else companies.create(asked.company)
+    made = companies.add_key(asked.company) if asked.new_key else companies.create(asked.company)
+    audit(company=made["company_id"], user=made["user_id"], key_id=made["key_id"], resource=made["company_id"])
+    return made

@@ -43,7 +43,7 @@ class NewQueue(Input):
         )
 
 
-@endpoint(body=NewQueue, status=201, errors=(AlreadyExists, RequestInProgress))
+@endpoint(body=NewQueue, status=201, audited=True, errors=(AlreadyExists, RequestInProgress))
 def handler(request: Request[NewQueue]) -> QueueView:
     queue = request.input.made_for(request.tenant.company, request.tenant.user)
     queues.create(queue)

@@ -5,6 +5,6 @@ from tenancy.endpoint import Request, endpoint
 from tenancy.models import Nothing
 
 
-@endpoint(status=204, fresh=True)
+@endpoint(status=204, fresh=True, audited=True)
 def handler(request: Request[Nothing]) -> None:
     queues.destroy(request.queue)

@@ -1,10 +1,9 @@
 """GET /openapi.json: the description of this API."""
 
-from importlib import resources
-
+from tenancy import description
 from tenancy.endpoint import Json, public
 
-_DOCUMENT = Json(resources.files("tenancy").joinpath("openapi.json").read_text(encoding="utf-8"))
+_DOCUMENT = Json(description.TEXT)
 
 
 @public

@@ -7,6 +7,6 @@ from tenancy.models import Nothing
 from tenancy.queues import Purging
 
 
-@endpoint(status=202, fresh=True, errors=(Conflict, PurgeInProgress))
+@endpoint(status=202, fresh=True, audited=True, errors=(Conflict, PurgeInProgress))
 def handler(request: Request[Nothing]) -> Purging:
     return queues.purge_dlq(request.queue)

@@ -20,7 +20,7 @@ class Redrive(Input):
     message_ids: Annotated[list[MessageId], Field(min_length=1, max_length=100)] | None = None
 
 
-@endpoint(body=Redrive, errors=(Conflict,))
+@endpoint(body=Redrive, audited=True, errors=(Conflict,))
 def handler(request: Request[Redrive]) -> Redriven:
     asked = request.input
     if asked.max is not None and asked.message_ids is not None:

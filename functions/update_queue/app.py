@@ -16,7 +16,7 @@ class QueueChanges(Input):
     max_receive_count: MaxReceiveCount | None = None
 
 
-@endpoint(body=QueueChanges, fresh=True)
+@endpoint(body=QueueChanges, fresh=True, audited=True)
 def handler(request: Request[QueueChanges]) -> QueueView:
     queue = request.queue
     settings = request.input.model_dump(exclude_none=True)

@@ -7,6 +7,7 @@ import sys
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,16 @@ import boto3
 import httpx
 import pytest
 
+from tests.e2e import seen
 from tests.openapi import judge
 from tests.template import match
 
 BIN = Path(sys.executable).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What looks for secrets in all that the run has left goes last."""
+    items.sort(key=lambda item: item.path.name == "test_secrets.py")
 
 
 def environment(name: str) -> str:
@@ -74,7 +81,18 @@ def unique() -> str:
 
 
 def client(key: str) -> httpx.Client:
-    return httpx.Client(base_url=environment("NAIVE_BASE_URL"), headers={"Authorization": f"Bearer {key}"}, timeout=40)
+    seen.keys.add(key)
+    return httpx.Client(
+        base_url=environment("NAIVE_BASE_URL"),
+        headers={"Authorization": f"Bearer {key}"},
+        timeout=40,
+        event_hooks={"response": [_note]},
+    )
+
+
+def _note(response: httpx.Response) -> None:
+    response.read()
+    seen.answer(response.status_code, response.headers, response.text)
 
 
 @pytest.fixture(scope="session")
@@ -84,14 +102,29 @@ def api() -> Iterator[Api]:
         yield Api(http)
 
 
+@cache
 def operator(service: Any) -> Any:
     """The AWS client of whoever deployed the stack."""
-    return boto3.client(
+    # A session of its own, since making a client of the default one is not safe where threads are.
+    return boto3.session.Session().client(
         service,
         endpoint_url=environment("AWS_ENDPOINT_URL"),
         region_name="us-east-1",
         aws_access_key_id="test",
         aws_secret_access_key="test",
+    )
+
+
+def assumed(role: str, service: Any = "sqs") -> Any:
+    """The AWS client of whoever has taken a role on, by its ARN."""
+    session = operator("sts").assume_role(RoleArn=role, RoleSessionName="test")["Credentials"]
+    return boto3.client(
+        service,
+        endpoint_url=environment("AWS_ENDPOINT_URL"),
+        region_name="us-east-1",
+        aws_access_key_id=session["AccessKeyId"],
+        aws_secret_access_key=session["SecretAccessKey"],
+        aws_session_token=session["SessionToken"],
     )
 
 
@@ -102,14 +135,27 @@ def output(name: str) -> str:
     return str(outputs[name])
 
 
+def invoked(operation: str, **event: Any) -> Any:
+    """What a function answers to the operator."""
+    answer = operator("lambda").invoke(FunctionName=f"naive-local-{operation}", Payload=json.dumps(event))
+    said = json.loads(answer["Payload"].read())
+    if "FunctionError" in answer:
+        raise RuntimeError(said)
+    return said
+
+
+def records(table: str) -> Iterator[Any]:
+    """What is in a table of the stack."""
+    found = operator("cloudformation").describe_stack_resource(StackName="naive-local", LogicalResourceId=table)
+    name = found["StackResourceDetail"]["PhysicalResourceId"]
+    for page in operator("dynamodb").get_paginator("scan").paginate(TableName=name):
+        yield from page["Items"]
+
+
 @pytest.fixture(scope="session")
 def stranger() -> Iterator[Api]:
     """The client of another company, made as an operator makes one."""
-    invoked = operator("lambda").invoke(
-        FunctionName=output("BootstrapFunctionName"), Payload=json.dumps({"company": unique()})
-    )
-    made = json.loads(invoked["Payload"].read())
-    with client(made["api_key"]) as http:
+    with client(invoked("bootstrap", company=unique())["api_key"]) as http:
         yield Api(http)
 
 
@@ -129,6 +175,7 @@ class Cli:
             timeout=120,
             check=False,
         )
+        seen.command(arguments, run.stdout.decode(), run.stderr.decode())
         assert run.returncode == code, run.stderr.decode() + run.stdout.decode()
         assert b"Traceback" not in run.stderr
         return run.stdout.decode()

@@ -9,11 +9,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import boto3
 import pytest
 from botocore.exceptions import ClientError
 
-from tests.e2e.conftest import Api, environment, operator, unique
+from tests.e2e.conftest import Api, assumed, operator, unique
+
+TRUST = {"Effect": "Allow", "Principal": {"AWS": "*"}, "Action": "sts:AssumeRole"}
 
 
 def test_it_ignores_the_routes_that_sam_declares_which_local_routes_adds() -> None:
@@ -35,6 +36,24 @@ def test_it_wants_a_right_of_its_own_for_batches_which_local_permissions_adds() 
         sqs.send_message(QueueUrl=url, MessageBody="x")
         with pytest.raises(ClientError, match="AccessDenied"):
             sqs.send_message_batch(QueueUrl=url, Entries=[{"Id": "0", "MessageBody": "x"}])
+
+
+def test_it_names_a_role_without_its_path_which_local_permissions_does_too() -> None:
+    iam, name = operator("iam"), unique()
+    role = iam.create_role(Path="/naive/", RoleName=name, AssumeRolePolicyDocument=document(TRUST))["Role"]["Arn"]
+    assert f":role/naive/{name}" in role
+    try:
+        for resource, allowed in ((role, False), (role.replace(":role/naive/", ":role/"), True)):
+            right = {"Effect": "Allow", "Action": "iam:GetRole", "Resource": resource}
+            iam.put_role_policy(RoleName=name, PolicyName="see", PolicyDocument=document(right))
+            if allowed:
+                assumed(role, "iam").get_role(RoleName=name)
+            else:
+                with pytest.raises(ClientError, match="AccessDenied"):
+                    assumed(role, "iam").get_role(RoleName=name)
+    finally:
+        iam.delete_role_policy(RoleName=name, PolicyName="see")
+        iam.delete_role(RoleName=name)
 
 
 def test_it_shows_a_queues_policy_the_roles_session_which_stage_local_admits_too() -> None:
@@ -69,21 +88,11 @@ def queue_and_role() -> Iterator[tuple[str, Any, str]]:
     name = unique()
     sqs, iam = operator("sqs"), operator("iam")
     url = sqs.create_queue(QueueName=name)["QueueUrl"]
-    trust = {"Effect": "Allow", "Principal": {"AWS": "*"}, "Action": "sts:AssumeRole"}
     right = {"Effect": "Allow", "Action": "sqs:SendMessage", "Resource": arn(url)}
-    role = iam.create_role(RoleName=name, AssumeRolePolicyDocument=document(trust))["Role"]["Arn"]
+    role = iam.create_role(RoleName=name, AssumeRolePolicyDocument=document(TRUST))["Role"]["Arn"]
     iam.put_role_policy(RoleName=name, PolicyName="send", PolicyDocument=document(right))
     try:
-        session = operator("sts").assume_role(RoleArn=role, RoleSessionName="test")["Credentials"]
-        client = boto3.client(
-            "sqs",
-            endpoint_url=environment("AWS_ENDPOINT_URL"),
-            region_name="us-east-1",
-            aws_access_key_id=session["AccessKeyId"],
-            aws_secret_access_key=session["SecretAccessKey"],
-            aws_session_token=session["SessionToken"],
-        )
-        yield url, client, role
+        yield url, assumed(role), role
     finally:
         sqs.delete_queue(QueueUrl=url)
         iam.delete_role_policy(RoleName=name, PolicyName="send")

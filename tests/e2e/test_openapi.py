@@ -20,6 +20,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
+from tests.e2e import seen
 from tests.e2e.conftest import Api, environment, unique
 from tests.openapi import COMMITTED, closed
 
@@ -55,12 +56,13 @@ def schema(*, boundaries: bool, examples: int) -> schemathesis.BaseSchema:
     return schemathesis.openapi.from_dict(closed(), config=schemathesis.Config.from_dict(config))
 
 
-OWN = schema(boundaries=True, examples=8).exclude(path_regex="^/v1/users/")
-FOR_USER = schema(boundaries=False, examples=4).include(path_regex="^/v1/users/")
+MOUNT = "^/v1/users/[^/]+/"
+OWN = schema(boundaries=True, examples=8).exclude(path_regex=MOUNT)
+FOR_USER = schema(boundaries=False, examples=4).include(path_regex=MOUNT)
 
 
 class Stage:
-    """What made-up requests are directed to, so that they get further than refusals: queues, leases, dead letters.
+    """What made-up requests are directed to, so that they get further than refusals: queues, leases, users, keys.
 
     Three of four are. What was made up to be malformed stays so.
     """
@@ -78,7 +80,11 @@ class Stage:
         route = str(case.operation.label)
         path, headers, query, body = case.path_parameters, case.headers, case.query, case.body
         if path.get("user_id") and self._mostly(route, "user"):
-            path["user_id"] = self.user
+            path["user_id"] = self._made_user(route) if route.endswith("{user_id}") else self.user
+        if UUID.fullmatch(str(path.get("key_id"))) and self._mostly(route, "key_id"):
+            path["key_id"] = self._made("/v1/auth/keys", name=unique())["key_id"]
+        if isinstance(body, dict) and body.get("active_tenant_user_id") and self._mostly(route, "seal"):
+            body["active_tenant_user_id"] = self.user
         if "X-Naive-User-Id" in headers and self._mostly(route, "header"):
             headers["X-Naive-User-Id"] = self.user
         if headers.get("Idempotency-Key") and self._mostly(route, "key"):
@@ -98,6 +104,18 @@ class Stage:
 
     def _mostly(self, of: str, what: str) -> bool:
         return self._turn(of, what) < 3
+
+    def _made_user(self, route: str) -> str:
+        """A user that nobody else needs, every other one with a queue."""
+        user = str(self._made("/v1/users", label=unique())["id"])
+        if self._turn(route, "user's queue") % 2:
+            self._made(f"/v1/users/{user}/queue", name=unique())
+        return user
+
+    def _made(self, path: str, **fields: str) -> Any:
+        answer = self.api("POST", path, fields)
+        assert answer.status_code == 201, answer.text
+        return answer.json()
 
     def _queue(self, route: str, kind: int) -> str:
         """A queue for this route, a new one when the last may be gone."""
@@ -152,6 +170,7 @@ def stage(stranger: Api) -> Stage:
 def session(stranger: Api) -> Iterator[requests.Session]:
     with requests.Session() as session:
         session.headers["Authorization"] = stranger.http.headers["Authorization"]
+        session.hooks["response"].append(lambda got, **_: seen.answer(got.status_code, got.headers, got.text))
         yield session
 
 

@@ -71,15 +71,15 @@ def test_the_reconciler_destroys_what_a_function_left_half_made(api: Api) -> Non
     for item in (half_made, holder):
         operator("dynamodb").put_item(TableName=output("RegistryTableName"), Item=item)
 
-    planned = [action for action in reconcile(dry_run=True) if action["queue_id"] == queue]
+    planned = [action for action in reconcile(dry_run=True) if action["resource"] == f"queue {queue}"]
     assert [action["outcome"] for action in planned] == ["would be destroyed"]
     shown = subprocess.run(["make", "-s", "reconcile"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert f"queue {queue}, half made" in shown
-    done = [action for action in reconcile(dry_run=False) if action["queue_id"] == queue]
+    done = [action for action in reconcile(dry_run=False) if action["resource"] == f"queue {queue}"]
     assert [action["outcome"] for action in done] == ["destroyed"]
     with pytest.raises(operator("sqs").exceptions.QueueDoesNotExist):
         operator("sqs").get_queue_attributes(QueueUrl=url)
-    assert queue not in {action["queue_id"] for action in reconcile(dry_run=True)}
+    assert f"queue {queue}" not in {action["resource"] for action in reconcile(dry_run=True)}
     assert api("POST", "/v1/queue", {"name": name}).status_code == 201
 
 

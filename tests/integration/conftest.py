@@ -5,6 +5,7 @@ import itertools
 import json
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
@@ -16,13 +17,14 @@ from botocore.client import BaseClient
 from botocore.exceptions import ClientError
 from moto import mock_aws
 
-from tenancy import auth, producer
+from tenancy import auth, leases, limits, producer
 from tests.openapi import judge
 from tests.template import ROOT, match, resource
 
 _EVENT = json.loads((ROOT / "events/send_message.json").read_text())
 _numbers = itertools.count(1)
 _caches: dict[str, Any] = {}
+_accounts: dict[str, Any] = {}
 
 
 @dataclass
@@ -92,11 +94,25 @@ class Api:
             event["queryStringParameters"] = {name: str(value) for name, value in query.items()}
         # Each function remembers for itself, as environments that share nothing do.
         auth._granted = _caches.setdefault(folder, type(auth._granted)(1024, auth.CACHE_SECONDS))
+        limits._accounts = _accounts.setdefault(folder, type(limits._accounts)(limits._accounts.maxsize))
         answer = importlib.import_module(f"functions.{folder}.app").handler(event, self.context)
         json.dumps(answer, ensure_ascii=False).encode()  # What Lambda does with it.
         text = answer.get("body", "")
         judge(route, answer["statusCode"], answer["headers"], text)
         return Answer(answer["statusCode"], answer["headers"], text)
+
+    def new_user(self, **details: Any) -> str:
+        """The id of a new user of the company, of whom this is said."""
+        answer = self("POST", "/v1/users", details)
+        assert answer.status == 201, answer.text
+        user_id: str = answer.json["id"]
+        return user_id
+
+    def new_key(self, sealed_to: str | None = None, name: str = "another") -> "Api":
+        """A client of the same company with a key of its own, which is good for one user alone if it is sealed."""
+        answer = self("POST", "/v1/auth/keys", {"name": name, "active_tenant_user_id": sealed_to})
+        assert answer.status == 201, answer.text
+        return Api(self.company, sealed_to or self.user, answer.json["api_key"])
 
     def queue(self, name: str = "jobs", **settings: Any) -> str:
         """The id of a new queue."""
@@ -132,22 +148,27 @@ class Api:
 
 @pytest.fixture(autouse=True)
 def aws() -> Iterator[None]:
-    """A fresh account with the template's registry; nothing is remembered from the test before."""
-    with mock_aws():
-        make_tables()
+    """Each test has an account of its own."""
+    with fresh_account():
         yield
-    _caches.clear()
 
 
 class Calls:
-    """Every AWS call that is made, and faults for some of them."""
+    """Every AWS call that is made, and faults for some of them.
+
+    What fair use writes is apart, as Usage: that is not part of what a request does, and most requests write nothing.
+    """
 
     def __init__(self) -> None:
         self.made: list[tuple[str, dict[str, Any]]] = []
+        self.usage: list[dict[str, Any]] = []
         self._faults: dict[str, list[Any]] = {}
 
     def fail(self, operation: str, *outcomes: Any) -> None:
-        """Give the next calls of an operation these outcomes: an error is raised, None goes through, else an answer."""
+        """Give the next calls of an operation these outcomes.
+
+        An error is raised, a function is called before the call goes through, None goes through, else it is an answer.
+        """
         self._faults[operation] = list(outcomes)
 
     def names(self) -> list[str]:
@@ -157,9 +178,22 @@ class Calls:
         return [arguments for name, arguments in self.made if name == operation]
 
     def outcome(self, operation: str, arguments: dict[str, Any]) -> Any:
-        self.made.append((operation, arguments))
+        if counts_use(operation, arguments):
+            operation = "Usage"
+            self.usage.append(arguments)
+        else:
+            self.made.append((operation, arguments))
         outcomes = self._faults.get(operation, [])
-        return outcomes.pop(0) if outcomes else None
+        outcome = outcomes.pop(0) if outcomes else None
+        if callable(outcome):
+            outcome()
+            return None
+        return outcome
+
+
+def counts_use(operation: str, arguments: dict[str, Any]) -> bool:
+    """Whether an AWS call is one of fair use, which are made when it is time for one."""
+    return operation == "UpdateItem" and arguments["TableName"] == "usage"
 
 
 @pytest.fixture
@@ -191,6 +225,28 @@ def aws_fault(code: str, status: int = 400) -> ClientError:
     return ClientError(response, "SomeOperation")
 
 
+class Clock:
+    """Time that passes as a test says."""
+
+    def __init__(self) -> None:
+        self.passed = 0.0
+
+    def time(self) -> float:
+        return time.time() + self.passed
+
+    def monotonic(self) -> float:
+        return time.monotonic() + self.passed
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """The clock of whoever may, waits, or counts."""
+    clock = Clock()
+    for module in (auth, leases, limits):
+        monkeypatch.setattr(module, "time", clock)
+    return clock
+
+
 @pytest.fixture(autouse=True)
 def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The seconds for which a first large message would have waited."""
@@ -212,9 +268,19 @@ def stranger(aws: None) -> Api:
     return new_company("other")
 
 
+@contextmanager
+def fresh_account() -> Iterator[None]:
+    """An account with the template's tables; nothing is remembered from the one before."""
+    with mock_aws():
+        make_tables()
+        yield
+    _caches.clear()
+    _accounts.clear()
+
+
 def make_tables() -> None:
     """The template's tables."""
-    for name in ("Registry", "Idempotency"):
+    for name in ("Registry", "Idempotency", "Usage"):
         made = {
             field: resource(name)[field]
             for field in ("BillingMode", "AttributeDefinitions", "KeySchema", "GlobalSecondaryIndexes")
@@ -229,3 +295,10 @@ def new_company(name: str) -> Api:
 
     made = handler({"company": name}, Context())
     return Api(made["company_id"], made["user_id"], made["api_key"])
+
+
+def destroy_user(user: str, seconds: float = 900) -> None:
+    """What the deletion of a user starts in the background: moto has no Lambda that could run it."""
+    from functions.destroy_user.app import handler
+
+    handler({"user": user}, Context(seconds))

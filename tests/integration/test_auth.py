@@ -1,4 +1,4 @@
-"""Who is calling, for whom, and whose queue it is."""
+"""Who is calling, for whom, and what is seen of a change of that."""
 
 from hashlib import sha256
 from typing import Any
@@ -7,19 +7,69 @@ import pytest
 
 from tenancy import table
 from tenancy.names import new_id
-from tests.integration.conftest import Answer, Api, Calls, forget_grants
+from tests.integration.conftest import Answer, Api, Calls, destroy_user, forget_grants
+from tests.openapi import document
 from tests.template import routes
 
 MESSAGE = "the bearer key is missing, malformed, unknown or revoked"
 
+# Whom a request acts for, by what its path names (down) and what its header names (across). A path wins over a header,
+# `default` and `me` name nobody, and a sealed key is its user whoever else is named.
+SUBJECTS = """
+                  absent  default me      own     sibling foreign missing malformed deleted
 
-def add_user(company: str) -> str:
-    """A second user of a company."""
-    user = new_id()
-    table.transact(
-        [table.put({"pk": "USER#" + user, "sk": "USER", "id": user, "company": company, "status": "active"})]
-    )
-    return user
+open   absent     company company company own     sibling 404     404     404       404
+open   default    company company company own     sibling 404     404     404       404
+open   me         company company company own     sibling 404     404     404       404
+open   own        own     own     own     own     own     own     own     own       own
+open   sibling    sibling sibling sibling sibling sibling sibling sibling sibling   sibling
+open   foreign    404     404     404     404     404     404     404     404       404
+open   missing    404     404     404     404     404     404     404     404       404
+open   malformed  404     404     404     404     404     404     404     404       404
+open   deleted    404     404     404     404     404     404     404     404       404
+
+sealed absent     own     own     own     own     403     403     403     403       403
+sealed default    own     own     own     own     403     403     403     403       403
+sealed me         own     own     own     own     403     403     403     403       403
+sealed own        own     own     own     own     403     403     403     403       403
+sealed sibling    403     403     403     403     403     403     403     403       403
+sealed foreign    403     403     403     403     403     403     403     403       403
+sealed missing    403     403     403     403     403     403     403     403       403
+sealed malformed  403     403     403     403     403     403     403     403       403
+sealed deleted    403     403     403     403     403     403     403     403       403
+"""
+HEADERS, *ROWS = (line.split() for line in SUBJECTS.splitlines() if line)
+CODES = {"403": "key_subject_mismatch", "404": "not_found"}
+
+
+class People:
+    """A company, whoever its requests may name, and its keys."""
+
+    def __init__(self, api: Api, stranger: Api) -> None:
+        own, sibling, deleted = (api.new_user() for _ in range(3))
+        self.ids = {
+            "company": api.user,
+            "own": own,
+            "sibling": sibling,
+            "foreign": stranger.user,
+            "missing": new_id(),
+            "malformed": own.upper(),
+            "deleted": deleted,
+        }
+        self.clients = {"open": api, "sealed": api.new_key(own)}
+        self.sealed_to_nobody = api.new_key(deleted)
+        assert api("DELETE", f"/v1/users/{deleted}").status == 204
+
+    def ask(self, client: Api, path: str, header: str, name: str = "jobs") -> Answer:
+        """Make a queue as the user that path and header name."""
+        mount = "/v1/queue" if path == "absent" else f"/v1/users/{self.ids.get(path, path)}/queue"
+        headers = {} if header == "absent" else {"x-naive-user-id": self.ids.get(header, header)}
+        return client("POST", mount, {"name": name}, headers=headers)
+
+
+@pytest.fixture
+def people(api: Api, stranger: Api) -> People:
+    return People(api, stranger)
 
 
 def change_key(api: Api, change: str, value: object) -> None:
@@ -84,74 +134,71 @@ def test_a_destroyed_queue_is_not_found_within_five_seconds_and_a_send_to_it_nev
     assert answer.json["error"]["message"] == api("GET", f"/v1/queue/{queue}").json["error"]["message"]
 
 
-NOBODY = (None, "default", "me")
+def test_the_table_of_subjects_is_whole() -> None:
+    kinds = ["absent", "default", "me", "own", "sibling", "foreign", "missing", "malformed", "deleted"]
+    assert kinds == HEADERS
+    assert [row[:2] for row in ROWS] == [[key, path] for key in ("open", "sealed") for path in kinds]
 
 
-@pytest.mark.parametrize("sealed", [False, True])
-@pytest.mark.parametrize("header", [*NOBODY, "own", "sibling", "foreign", "missing", "malformed"])
-@pytest.mark.parametrize("path", [*NOBODY, "own", "sibling", "foreign", "missing", "malformed"])
-def test_the_subject_is_the_keys_the_paths_the_headers_or_the_default_user(
-    api: Api, stranger: Api, sealed: bool, path: str | None, header: str | None
+@pytest.mark.parametrize(("key", "path", "expected"), [(key, path, expected) for key, path, *expected in ROWS])
+def test_the_subject_is_as_the_table_says(
+    people: People, key: str, path: str, expected: list[str], subtests: pytest.Subtests
 ) -> None:
-    own, sibling = add_user(api.company), add_user(api.company)
-    people = {
-        "own": own,
-        "sibling": sibling,
-        "foreign": stranger.user,
-        "missing": new_id(),
-        "malformed": own.upper(),
-    }
-    if sealed:
-        change_key(api, "sealed_user", own)
-    mount = "/v1/queue" if path is None else f"/v1/users/{people.get(path, path)}/queue"
-    headers = {} if header is None else {"x-naive-user-id": people.get(header, header)}
-    answer = api("POST", mount, {"name": "jobs"}, headers=headers)
-
-    named = [name for name in (path, header) if name not in NOBODY]
-    if sealed and any(name != "own" for name in named):
-        assert (answer.status, answer.code) == (403, "key_subject_mismatch")
-    elif not sealed and named and named[0] not in ("own", "sibling"):
-        assert (answer.status, answer.code) == (404, "not_found")
-    else:
-        expected = own if sealed else people[named[0]] if named else api.user
-        assert (answer.status, answer.json["user_id"]) == (201, expected)
+    for header, whom in zip(HEADERS, expected, strict=True):
+        with subtests.test(header=header):
+            answer = people.ask(people.clients[key], path, header, name=f"header-{header}")
+            if whom in CODES:
+                assert (answer.status, answer.code) == (int(whom), CODES[whom])
+            else:
+                assert (answer.status, answer.json["user_id"]) == (201, people.ids[whom])
 
 
-def every_operation() -> list[tuple[str, str]]:
-    """Method and path of every route that names a queue, on the first mount."""
-    return [(method, path) for method, path in routes() if "{id}" in path and "user_id" not in path]
+def test_a_bad_key_is_unauthorized_whoever_is_named(people: People) -> None:
+    revoked = people.clients["open"].new_key()
+    change_key(revoked, "revoked", True)
+    unknown = Api("", "", "nv_sk_live_" + "A" * 43)
+    answers = [
+        people.ask(client, path, header)
+        for client in (revoked, unknown, people.sealed_to_nobody)
+        for path in HEADERS
+        for header in HEADERS
+    ]
+    assert {answer.status for answer in answers} == {401}
+    assert len({without_request_id(answer) for answer in answers}) == 1
 
 
-@pytest.mark.parametrize(("method", "path"), every_operation())
-def test_a_queue_that_is_not_yours_is_like_one_that_is_not_there(
-    api: Api, stranger: Api, calls: Calls, method: str, path: str
+def with_key() -> list[tuple[str, str]]:
+    """Every operation that needs a key."""
+    described = document()["paths"].items()
+    return [
+        (method.upper(), path)
+        for path, operations in described
+        for method, operation in operations.items()
+        if operation.get("security") != []
+    ]
+
+
+@pytest.mark.parametrize(("method", "path"), with_key())
+def test_a_bad_key_is_unauthorized_before_anything_else_is_judged(
+    api: Api, calls: Calls, method: str, path: str
 ) -> None:
-    sibling = add_user(api.company)
-    foreign = stranger.queue("theirs", dlq=True)
-    siblings = api("POST", f"/v1/users/{sibling}/queue", {"name": "siblings", "dlq": True}).json["id"]
-    deleted = api.queue("deleted")
-    api("DELETE", f"/v1/queue/{deleted}")
-    stranger.send(foreign)
-    before: list[Any] = [stranger("GET", f"/v1/queue/{foreign}").json]
+    expected = without_request_id(Api("", "", "none")("GET", "/v1/queue"))
+    for key, reads in ("none", []), ("nv_sk_live_" + "A" * 43, ["BatchGetItem"]):
+        before = len(calls.made)
+        api.key = key
+        answer = api(method, path.replace("{", "").replace("}", ""), raw="{", headers={"x-naive-user-id": "x"}, y=1)
+        assert (answer.status, without_request_id(answer)) == (401, expected)
+        assert calls.names()[before:] == reads
 
-    def ask(queue: str) -> tuple[Answer, int]:
-        made = len(calls.made)
-        body: Any = {} if method in ("POST", "PATCH") else None
-        query: Any = {"receipt_handle": "x"} if method == "DELETE" and path.endswith("messages") else {}
-        answer = api(method, path.replace("{id}", queue), body, **query)
-        return answer, len(calls.made) - made
 
-    ids = {"foreign": foreign, "sibling": siblings, "random": new_id(), "deleted": deleted, "malformed": "x"}
-    answers = {name: ask(queue) for name, queue in ids.items()}
-    texts = {answer.text.replace(answer.headers["X-Request-Id"], "") for answer, _ in answers.values()}
-    assert {answer.status for answer, _ in answers.values()} == {404}
-    assert len(texts) == 1
-    assert {made for _, made in answers.values()} == {1}
-    assert [stranger("GET", f"/v1/queue/{foreign}").json] == before
+def without_request_id(answer: Answer) -> tuple[str, Any]:
+    """All of an answer that should not depend on what was asked."""
+    own = answer.headers["X-Request-Id"]
+    return answer.text.replace(own, ""), tuple(sorted((answer.headers | {"X-Request-Id": ""}).items()))
 
 
 def test_a_header_that_looks_like_what_was_granted_is_none(api: Api) -> None:
-    user = add_user(api.company)
+    user = api.new_user()
     queue = api("POST", f"/v1/users/{user}/queue", {"name": "jobs"}).json["id"]
     path = f"queue/{queue}/attributes"
     assert api("GET", f"/v1/users/{user}/{path}", headers={"x-naive-user-id": "zzz"}).status == 200
@@ -164,6 +211,27 @@ def test_what_its_owner_just_used_is_no_nearer_to_a_stranger(api: Api, stranger:
     before = len(calls.made)
     assert stranger("POST", f"/v1/queue/{queue}/messages", {"body": "x"}).status == 404
     assert calls.names()[before:] == ["BatchGetItem"]
+
+
+def test_what_a_company_just_did_for_a_user_is_no_nearer_to_a_key_sealed_to_another(api: Api) -> None:
+    own, sibling = api.new_user(), api.new_user()
+    path = f"/v1/users/{sibling}/queue/{api.new_key(sibling).queue()}/messages"
+    sealed = api.new_key(own)
+    assert api("POST", path, {"body": "x"}).status == 201
+    assert sealed("POST", path, {"body": "x"}).status == 403
+    assert sealed("POST", path.replace(f"/users/{sibling}", ""), {"body": "x"}).status == 404
+
+
+def test_a_key_sealed_to_a_deleted_user_is_seen_as_bad_within_five_seconds(api: Api) -> None:
+    sealed = api.new_key(api.new_user())
+    queue = sealed.queue()
+    sealed.send(queue)
+    assert api("DELETE", f"/v1/users/{sealed.user}", force="true").status == 204
+    assert sealed("GET", "/v1/users/me").status == 401
+    forget_grants()
+    assert sealed("POST", f"/v1/queue/{queue}/messages", {"body": "x"}).status == 401
+    destroy_user(sealed.user)
+    assert sealed("GET", "/v1/users/me").status == 401
 
 
 def test_both_mounts_route_every_operation_to_the_same_function() -> None:

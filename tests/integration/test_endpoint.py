@@ -175,7 +175,7 @@ def test_a_request_is_one_line_with_its_tenant_and_outcome(api: Api, capsys: pyt
     assert_nothing_leaks(api, log)
     api("GET", f"/v1/queue/{queue}/messages", wait=99)
     (line,) = map(json.loads, capsys.readouterr().out.splitlines())
-    assert (line["status"], line["code"]) == (400, "invalid_input")
+    assert (line["status"], line["outcome"]) == (400, "invalid_input")
 
 
 def assert_nothing_leaks(api: Api, text: str) -> None:

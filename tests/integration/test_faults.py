@@ -117,7 +117,7 @@ def healthy(operation: str, asked: Any) -> Any:
             "queue_id": {"S": QUEUE},
         }
         return {"Items": [name]}
-    return {"Attributes": {}}
+    return {"Attributes": {"full_at": {"N": "0"}}}
 
 
 @contextmanager

@@ -112,6 +112,13 @@ def test_a_table_that_is_down_is_503_before_and_no_matter_after(api: Api, calls:
     assert calls.names().count("SendMessage") == 1
 
 
+def test_a_table_that_refuses_us_is_500_at_once(api: Api, calls: Calls) -> None:
+    queue = api.queue()
+    calls.fail("PutItem", aws_fault("AccessDeniedException"))
+    answer = send(api, queue)
+    assert (answer.status, answer.code) == (500, "internal_error")
+
+
 def test_only_posts_have_keys(api: Api) -> None:
     queue = api.queue()
     headers = {"idempotency-key": "not a key"}

@@ -97,4 +97,5 @@ print(json.dumps([boto3.__file__] + [client.meta.endpoint_url for client in clie
     done = subprocess.run([sys.executable, "-I", "-c", script], capture_output=True, text=True, check=True)
     module, *endpoints = json.loads(done.stdout)
     assert module.startswith(str(runtime))
-    assert endpoints == [f"https://{name}.eu-central-1.amazonaws.com" for name in SERVICES]
+    regional = {name: f"https://{name}.eu-central-1.amazonaws.com" for name in SERVICES}
+    assert endpoints == list((regional | {"iam": "https://iam.amazonaws.com"}).values())

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tenancy import drafts, messages, receipts, table
-from tests.integration.conftest import Api, Calls, aws_fault
+from tenancy import drafts, leases, messages, receipts, table
+from tests.integration.conftest import Api, Calls, Clock, aws_fault
 
 
 def url_of(queue: str) -> str:
@@ -68,45 +68,49 @@ def test_a_bad_receive_is_refused(api: Api, calls: Calls, query: Any, says: str)
     assert "ReceiveMessage" not in calls.names()
 
 
-def test_a_long_poll_goes_by_no_grant_that_is_older_than_five_seconds(api: Api, calls: Calls) -> None:
+def test_a_long_poll_goes_by_no_grant_that_is_older_than_five_seconds(
+    api: Api, calls: Calls, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
     queue = api.queue()
     before = len(calls.made)
-    calls.fail("ReceiveMessage", {}, {}, {}, {})
+    asked = []
+
+    def poll(url: str, most: int, wait: int, visibility: int) -> list[Any]:
+        asked.append((len(calls.made) - before, wait))
+        clock.passed += wait
+        return []
+
+    monkeypatch.setattr(leases, "poll", poll)
     assert api.receive(queue, wait=20) == []
-    assert calls.names()[before:] == ["BatchGetItem", "ReceiveMessage"] * 4
-    assert [call["WaitTimeSeconds"] for call in calls.arguments("ReceiveMessage")] == [5, 5, 5, 5]
+    assert calls.names()[before:] == ["BatchGetItem"] * 4
+    assert asked == [(1, 1), (1, 4), (2, 5), (3, 5), (4, 5)]
 
 
-class Then(list[Any]):
-    """Outcomes of calls, before the first of which something happens."""
-
-    def __init__(self, act: Any, *outcomes: Any) -> None:
-        super().__init__(outcomes)
-        self.act = act
-
-    def pop(self, index: Any = -1) -> Any:
-        act, self.act = self.act, None
-        if act:
-            act()
-        return super().pop(index)
-
-
-def test_a_poll_that_waits_learns_of_the_first_large_message_before_it_can_come(api: Api, calls: Calls) -> None:
+def test_a_poll_that_waits_learns_of_the_first_large_message_before_it_can_come(
+    api: Api, clock: Clock, slept: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
     queue = api.queue(dlq=True, max_receive_count=1)
+    polled, asked = leases.poll, []
 
-    def two_arrive() -> None:
+    def poll(url: str, most: int, wait: int, visibility: int) -> list[Any]:
+        asked.append(most)
+        if len(asked) > 1:
+            return list(polled(url, most, wait, visibility))
         for _ in range(2):
             api.send(queue, '"' * (1024 * 1024))
+        clock.passed += sum(slept)
+        return []
 
-    calls._faults["ReceiveMessage"] = Then(two_arrive, {})
+    monkeypatch.setattr(leases, "poll", poll)
     assert len(api.receive(queue, wait=20, max=10)) == 1
+    assert asked == [10, 1]
     counts = api("GET", f"/v1/queue/{queue}/attributes").json
     assert (counts["depth"], counts["in_flight"], counts["dlq_depth"]) == (1, 1, 0)
 
 
 def test_a_poll_that_waits_ends_with_its_queue(api: Api, calls: Calls) -> None:
     queue = api.queue()
-    calls._faults["ReceiveMessage"] = Then(lambda: api("DELETE", f"/v1/queue/{queue}"), {})
+    calls.fail("ReceiveMessage", {}, lambda: api("DELETE", f"/v1/queue/{queue}"))
     answer = api("GET", f"/v1/queue/{queue}/messages", wait=20)
     assert (answer.status, answer.code) == (404, "not_found")
 
@@ -114,7 +118,7 @@ def test_a_poll_that_waits_ends_with_its_queue(api: Api, calls: Calls) -> None:
 def test_a_receive_waits_and_leases_as_told_and_is_tried_once(api: Api, calls: Calls) -> None:
     queue = api.queue(visibility_timeout=45)
     api.receive(queue, max=7, wait=0)
-    calls.fail("ReceiveMessage", {}, {}, aws_fault("InternalError", 500))
+    calls.fail("ReceiveMessage", {}, {}, {}, aws_fault("InternalError", 500))
     api("GET", f"/v1/queue/{queue}/messages")
     api("GET", f"/v1/queue/{queue}/messages", wait=3, visibility=0)
     assert api("GET", f"/v1/queue/{queue}/messages").status == 503
@@ -122,7 +126,7 @@ def test_a_receive_waits_and_leases_as_told_and_is_tried_once(api: Api, calls: C
         (call["MaxNumberOfMessages"], call["WaitTimeSeconds"], call["VisibilityTimeout"])
         for call in calls.arguments("ReceiveMessage")
     ]
-    assert asked == [(7, 0, 45), (1, 1, 45), (1, 3, 0), (1, 1, 45)]
+    assert asked == [(7, 0, 45), (1, 1, 45), (1, 1, 0), (1, 2, 0), (1, 1, 45)]
 
 
 def test_a_wait_leaves_time_for_the_answer(api: Api, calls: Calls) -> None:

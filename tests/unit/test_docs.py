@@ -17,7 +17,7 @@ from tests.template import ROOT, routes, template
 
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), ROOT / "clients/python/README.md"])
 HTTP_API = ROOT / "docs/http-api.md"
-USERS = "/users/{user_id}"
+USERS = "/users/{user_id}/"
 FENCE = re.compile(r"^ *```(\w*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 OPERATIONS = {
     f"{verb} {path}": folder for (verb, path), folder in routes().items() if path != "*" and USERS not in path
@@ -102,9 +102,9 @@ def test_the_reference_has_every_operation_and_no_other() -> None:
 
 
 def test_every_queue_operation_is_on_both_mounts_as_the_reference_says() -> None:
-    twins = {(verb, path.replace(USERS, "")) for verb, path in routes() if USERS in path}
+    twins = {(verb, path.replace(USERS, "/")) for verb, path in routes() if USERS in path}
     assert twins == {(verb, path) for verb, path in routes() if path.startswith("/v1/queue")}
-    assert f"`/v1{USERS}/queue`" in HTTP_API.read_text()
+    assert f"`/v1{USERS}queue`" in HTTP_API.read_text()
 
 
 @operations

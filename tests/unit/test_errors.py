@@ -14,6 +14,7 @@ CODES = {
     "receipt_invalid": 400,
     "receipt_expired": 400,
     "unauthorized": 401,
+    "forbidden": 403,
     "key_subject_mismatch": 403,
     "not_found": 404,
     "already_exists": 409,
@@ -22,6 +23,7 @@ CODES = {
     "purge_in_progress": 409,
     "request_in_progress": 409,
     "payload_too_large": 413,
+    "rate_limited": 429,
     "internal_error": 500,
     "unavailable": 503,
 }

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from functools import cache
@@ -26,7 +27,7 @@ NEVER = (
     "s3transfer",
 )
 # What every function that asks for a key imports of the tenancy layer, and the model that this makes.
-COMMON = {"auth", "aws", "endpoint", "errors", "models", "names", "registry", "table", "telemetry"}
+COMMON = {"auth", "aws", "buckets", "endpoint", "errors", "limits", "models", "names", "registry", "table", "telemetry"}
 COMMON_MODELS = {"Nothing"}
 # What the functions of the data plane import besides, and the models that this makes besides their own.
 DATA_PLANE = """
@@ -63,7 +64,7 @@ def environment(folder: str) -> dict[str, str]:
     (function,) = (found for found in rules.functions(translated()).values() if rules.folder(found) == folder)
     variables = function["Environment"]["Variables"]
     return {
-        **{name: value if isinstance(value, str) else name.lower() for name, value in variables.items()},
+        **{name: value if isinstance(value, str) else _given(name, value) for name, value in variables.items()},
         "AWS_LAMBDA_FUNCTION_NAME": folder.replace("functions/", "naive-"),
         "AWS_REGION": "us-east-1",
         "AWS_DEFAULT_REGION": "us-east-1",
@@ -71,6 +72,13 @@ def environment(folder: str) -> dict[str, str]:
         "AWS_SECRET_ACCESS_KEY": "testing",
         "PATH": os.environ["PATH"],
     }
+
+
+def _given(name: str, value: dict[str, str]) -> str:
+    """A parameter's default, a text with its gaps filled, or for anything else some name."""
+    parameter = translated()["Parameters"].get(value.get("Ref"), {})
+    text = re.sub(r"\$\{.*?\}", "x", value["Fn::Sub"]) if "Fn::Sub" in value else name.lower()
+    return str(parameter.get("Default", text))
 
 
 @cache
@@ -109,3 +117,8 @@ def test_a_function_of_the_data_plane_imports_what_it_needs_of_the_layer(name: s
 def test_a_function_of_the_data_plane_makes_no_models_of_others(name: str) -> None:
     _, models = imported(f"functions/{name}")
     assert {model for module, model in models if module != "app"} == NEEDED[name][1]
+
+
+def test_what_calls_a_webhook_is_imported_by_who_calls_one_alone() -> None:
+    for module in "standardwebhooks", "tenancy.webhooks":
+        assert [folder for folder in FOLDERS if module in imported(folder)[0]] == ["functions/webhook_worker"]

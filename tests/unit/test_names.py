@@ -2,7 +2,7 @@
 
 import pytest
 
-from tenancy.names import is_id, new_id, queue_names, timestamp
+from tenancy.names import is_id, new_id, queue_names, queue_prefix, timestamp
 
 ID = "3f6f3b9e-8a53-4a39-9d0c-3f1c6f6f7a10"
 
@@ -24,6 +24,13 @@ def test_the_longest_sqs_name_has_at_most_80_characters() -> None:
     assert max(len(name), len(dlq_name)) <= 80
     assert name.endswith(".fifo")
     assert dlq_name == name.removesuffix(".fifo") + "-dlq.fifo"
+
+
+def test_all_sqs_names_of_a_user_begin_alike_and_those_of_no_other_user() -> None:
+    prefix = queue_prefix("test", ID)
+    assert prefix == "nv-test-3f6f3b9e8a534a399d0c3f1c-"
+    assert all(name.startswith(prefix) for name in queue_names("test", ID, new_id(), fifo=True))
+    assert not any(name.startswith(prefix) for name in queue_names("test", new_id(), ID, fifo=True))
 
 
 def test_times_are_utc_with_milliseconds() -> None:

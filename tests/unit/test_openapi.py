@@ -1,5 +1,7 @@
 """openapi.json is what the code says, whole and valid, with examples that are true."""
 
+import importlib
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -8,6 +10,7 @@ from openapi_spec_validator import OpenAPIV31SpecValidator, validate
 
 from docs.openapi.document import text
 from docs.openapi.examples import OPERATIONS, REFUSALS
+from tenancy.endpoint import Operation
 from tenancy.errors import QueueError
 from tests.openapi import COMMITTED, JSON, conform, document, judge, resolved
 from tests.template import routes
@@ -21,6 +24,11 @@ def described() -> dict[str, Any]:
         for path, operations in document()["paths"].items()
         for method, operation in operations.items()
     }
+
+
+def operation_of(route: str) -> Operation:
+    operation: Operation = importlib.import_module(f"functions.{ROUTES[route]}.app").handler.operation
+    return operation
 
 
 def tree(error: type[QueueError] = QueueError) -> Iterator[type[QueueError]]:
@@ -64,6 +72,33 @@ def test_an_operation_is_described_with_its_errors(route: str) -> None:
     keyed = {"400", "401", "403", "404", "429", "500", "503"}
     assert set(errors) >= (keyed if "security" not in operation else {"429", "500"})
     assert ("413" in errors) == route.startswith(("POST", "PATCH"))
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_what_is_the_companys_alone_is_forbidden_to_a_sealed_key(route: str) -> None:
+    refused = described()[route]["responses"].get("403", {"content": {JSON: {"examples": {}}}})
+    assert ("forbidden" in resolved(refused)["content"][JSON]["examples"]) == operation_of(route).unsealed
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_whatever_takes_a_key_may_be_more_than_its_fair_share(route: str) -> None:
+    limited = resolved(described()[route]["responses"]["429"])
+    content = limited["content"][JSON]
+    headers = {"Retry-After", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"}
+    if operation_of(route).public:
+        assert "headers" not in limited
+    else:
+        assert limited["headers"].keys() >= headers
+        assert content["examples"]["rate_limited"]["value"]["error"]["code"] == "rate_limited"
+    conform(content["schema"], {"message": "Too Many Requests"})
+
+
+@pytest.mark.parametrize("route", [route for route in ROUTES if operation_of(route).secret])
+def test_a_secret_and_nothing_else_may_be_null_when_its_answer_is_given_again(route: str) -> None:
+    secret, content = operation_of(route).secret, described()[route]["responses"]["201"]["content"][JSON]
+    conform(content["schema"], content["example"] | {secret: None})
+    with pytest.raises(ValueError):
+        conform(content["schema"], content["example"] | {"created_at": None})
 
 
 @pytest.mark.parametrize("route", ROUTES)
@@ -121,3 +156,15 @@ def test_the_judge_refuses_what_is_not_described(status: int, headers: dict[str,
     judge("GET /health", 200, HEADERS, '{"status": "ok"}')
     with pytest.raises((AssertionError, ValueError)):
         judge("GET /health", status, headers, answer)
+
+
+LIMITS = {"Retry-After": "1", "X-RateLimit-Limit": "200", "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": "1"}
+
+
+def test_the_judge_wants_to_know_how_to_go_on_of_our_429_and_not_of_the_gateways() -> None:
+    ours = json.dumps({"error": {"code": "rate_limited", "message": "too many", "request_id": "r"}})
+    judge("GET /v1/queue", 429, HEADERS | LIMITS, ours)
+    judge("GET /v1/queue", 429, {"Content-Type": JSON}, '{"message": "Too Many Requests"}')
+    for name in LIMITS:
+        with pytest.raises(AssertionError):
+            judge("GET /v1/queue", 429, {kept: text for kept, text in (HEADERS | LIMITS).items() if kept != name}, ours)

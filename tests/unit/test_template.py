@@ -16,6 +16,11 @@ from tests.template import ROOT, translated
 # Each rule, and a change of the template that breaks it with what is said of that.
 type Rule = Callable[[Template], Iterator[str]]
 type Change = Callable[[dict[str, Any]], object]
+MAKING_ROLES = {
+    "Action": ["iam:CreateRole", "iam:PutRolePolicy"],
+    "Resource": rules.TASK_ROLES,
+    "Condition": rules.BOUNDED,
+}
 BREACHES: list[tuple[Rule, Change, str]] = [
     (
         rules.routes_that_lead_nowhere,
@@ -65,6 +70,26 @@ BREACHES: list[tuple[Rule, Change, str]] = [
         rules.loose_policies,
         lambda made: role(made)["ManagedPolicyArns"].append("arn:aws:iam::aws:policy/AmazonSQSFullAccess"),
         "has the managed policy arn:aws:iam::aws:policy/AmazonSQSFullAccess",
+    ),
+    (
+        rules.loose_policies,
+        lambda made: made["TaskBoundary"]["Properties"]["PolicyDocument"]["Statement"][0].update(Action="sqs:*"),
+        "TaskBoundary may do sqs:*",
+    ),
+    (
+        rules.rights_that_give_rights,
+        lambda made: statement(made).update(MAKING_ROLES, Action="iam:CreateUser"),
+        "BootstrapFunctionRole may do ['iam:CreateUser']",
+    ),
+    (
+        rules.rights_that_give_rights,
+        lambda made: statement(made).update(MAKING_ROLES, Resource={"Fn::Sub": "arn:aws:iam::1:role/naive/*"}),
+        "BootstrapFunctionRole may do ['iam:CreateRole', 'iam:PutRolePolicy'] on what is no task role",
+    ),
+    (
+        rules.rights_that_give_rights,
+        lambda made: statement(made).update(MAKING_ROLES, Condition={}),
+        "BootstrapFunctionRole may do ['iam:CreateRole', 'iam:PutRolePolicy'] without TaskBoundary",
     ),
     (rules.strange_roles, lambda made: role(made).pop("Path"), "no queue would admit it"),
     (
@@ -216,6 +241,12 @@ def test_an_operations_docstring_names_its_route(name: str) -> None:
     app = ROOT / rules.folder(rules.functions(translated())[name]) / "app.py"
     if own:
         assert app.read_text().startswith(f'"""{min(own, key=len)}: ')
+
+
+def test_task_roles_can_be_made_within_their_boundary() -> None:
+    template = deepcopy(translated())
+    statement(template["Resources"]).update(MAKING_ROLES)
+    assert [*rules.loose_policies(template), *rules.rights_that_give_rights(template)] == []
 
 
 def test_what_is_no_route_is_answered_by_us() -> None:

@@ -8,10 +8,10 @@ from hashlib import sha256
 
 from cachetools import TTLCache
 
-from tenancy import registry
+from tenancy import limits, registry
 from tenancy.errors import KeySubjectMismatch, NotFound, Unauthorized
 from tenancy.names import is_id
-from tenancy.registry import Queue
+from tenancy.registry import Queue, User
 
 CACHE_SECONDS = 5
 """How long a warm environment may go on with what it read; the contract's bound for seeing a change."""
@@ -29,6 +29,10 @@ class Tenant:
     company: str
     user: str
     key_id: str
+    default_user: str
+    """The company's user for whoever names none."""
+    sealed: bool
+    """Whether the key is good for this user alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,53 +50,80 @@ class Grant:
         return max(0, round(self.read_at + CACHE_SECONDS - time.monotonic()))
 
 
-# Only what was granted is kept, under everything that decided it: a refusal is decided anew each time.
-_granted: TTLCache[tuple[str, tuple[str, ...], str | None], Grant] = TTLCache(1024, CACHE_SECONDS)
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """Everything of a request that decides what its caller may."""
+
+    key_hash: str
+    named: tuple[str, ...]
+    """The users that the path and the header name, the path's first."""
+    queue_id: str | None
+
+
+# Only what was granted is kept: a refusal is decided anew each time.
+_granted: TTLCache[_Asked, Grant] = TTLCache(1024, CACHE_SECONDS)
 
 
 def authorize(headers: Mapping[str, str], path: Mapping[str, str], *, fresh: bool) -> Grant:
-    """Who is calling, and the queue that the path names.
+    """Who is calling, and the queue that the path names; counted as a request of the key.
 
-    `fresh` asks the registry even when the answer was read a moment ago. Raises Unauthorized, KeySubjectMismatch,
-    NotFound.
+    `fresh` asks the registry even when the answer was read a moment ago. Raises Unauthorized, RateLimited,
+    KeySubjectMismatch, NotFound.
     """
-    key_hash = sha256(_bearer_key(headers).encode()).hexdigest()
-    named = [name for name in (path.get("user_id"), headers.get("x-naive-user-id")) if name and name not in _NOBODY]
-    queue_id = path.get("id")
-    wanted = (key_hash, tuple(named), queue_id)
-    if fresh or (grant := _granted.get(wanted)) is None:
-        read_at = time.monotonic()
-        grant = _granted[wanted] = Grant(*_decide(key_hash, named, queue_id), read_at)
+    asked = _asked(headers, path)
+    if fresh or (grant := _granted.get(asked)) is None:
+        return _decide(asked, counted=True)
+    limits.admit(grant.tenant.key_id)
     return grant
 
 
-def _bearer_key(headers: Mapping[str, str]) -> str:
+def renew(headers: Mapping[str, str], path: Mapping[str, str]) -> Grant:
+    """Whether a request that is already under way may go on. Raises what authorising does, except RateLimited."""
+    return _decide(_asked(headers, path), counted=False)
+
+
+def _asked(headers: Mapping[str, str], path: Mapping[str, str]) -> _Asked:
     bearer = _BEARER.fullmatch(headers.get("authorization", ""))
     if bearer is None:
         raise _unauthorized()
-    return bearer[1]
-
-
-def _decide(key_hash: str, named: list[str], queue_id: str | None) -> tuple[Tenant, Queue | None]:
-    subject = named[0] if named else None
-    key, user, queue = registry.look_up(
-        key_hash,
-        None if subject is None else subject if is_id(subject) else _NO_ID,
-        None if queue_id is None else queue_id if is_id(queue_id) else _NO_ID,
+    named = (path.get("user_id"), headers.get("x-naive-user-id"))
+    return _Asked(
+        sha256(bearer[1].encode()).hexdigest(),
+        tuple(name for name in named if name and name not in _NOBODY),
+        path.get("id"),
     )
-    if key is None:
+
+
+def _decide(asked: _Asked, *, counted: bool) -> Grant:
+    read_at = time.monotonic()
+    subject = asked.named[0] if asked.named else None
+    key, user, queue = registry.look_up(asked.key_hash, _id(subject), _id(asked.queue_id))
+    if key is None or (key.sealed_user is not None and not _in_use(key.sealed_user, user)):
         raise _unauthorized()
+    if counted:
+        limits.admit(key.id)
     if key.sealed_user is not None:
-        if any(name != key.sealed_user for name in named):
+        if any(name != key.sealed_user for name in asked.named):
             raise KeySubjectMismatch("this key is sealed to another user")
         subject = key.sealed_user
     elif subject is None:
         subject = key.default_user
     elif user is None or user.company != key.company:
         raise NotFound()
-    if queue_id is not None and (queue is None or queue.user != subject):
+    if asked.queue_id is not None and (queue is None or queue.user != subject):
         raise NotFound()
-    return Tenant(key.company, subject, key.id), queue
+    tenant = Tenant(key.company, subject, key.id, key.default_user, sealed=key.sealed_user is not None)
+    grant = _granted[asked] = Grant(tenant, queue, read_at)
+    return grant
+
+
+def _id(text: str | None) -> str | None:
+    return text if text is None or is_id(text) else _NO_ID
+
+
+def _in_use(sealed_user: str, named: User | None) -> bool:
+    """Whether the user that a key is sealed to is still there; only the key says who it is, so it is a second read."""
+    return (named is not None and named.id == sealed_user) or registry.is_user(sealed_user)
 
 
 def _unauthorized() -> Unauthorized:

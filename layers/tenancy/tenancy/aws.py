@@ -22,6 +22,11 @@ REGISTRY_TABLE = os.environ["REGISTRY_TABLE"]
 QUEUE_ARN_PREFIX = os.environ["QUEUE_ARN_PREFIX"]
 QUEUE_PRINCIPALS = os.environ["QUEUE_PRINCIPALS"].split(",")
 """ARN patterns of the roles that a queue's policy admits; {user} stands for the queue's owner."""
+USAGE_TABLE = os.environ["USAGE_TABLE"]
+TASK_BOUNDARY = os.environ["TASK_BOUNDARY"]
+"""The ARN of the policy that bounds every tenant's task role."""
+QUEUES_PER_USER = int(os.environ["QUEUES_PER_USER"])
+"""Queues, dead-letter queues not counted, that one user may have."""
 
 _CONNECT_SECONDS = 1
 _READ_SECONDS = 3
@@ -35,7 +40,8 @@ POLL_SECONDS = _CONNECT_SECONDS + _READ_SECONDS
 _session = botocore.session.get_session()
 
 
-def _client(service: str, read_seconds: int, attempts: int = _ATTEMPTS) -> Any:
+def client(service: str, *, read_seconds: int = _READ_SECONDS, attempts: int = _ATTEMPTS) -> Any:
+    """A client of an AWS service, as the functions need it; for what only few of them call, in its own module."""
     config = Config(
         connect_timeout=_CONNECT_SECONDS,
         read_timeout=read_seconds,
@@ -44,15 +50,15 @@ def _client(service: str, read_seconds: int, attempts: int = _ATTEMPTS) -> Any:
     return _session.create_client(service, config=config)
 
 
-dynamodb: "DynamoDBClient" = _client("dynamodb", _READ_SECONDS)
-sqs: "SQSClient" = _client("sqs", _READ_SECONDS)
+dynamodb: "DynamoDBClient" = client("dynamodb")
+sqs: "SQSClient" = client("sqs")
 
 
 @cache
 def sqs_polling(wait: int) -> "SQSClient":
     """The SQS client for a receive that waits so many seconds: tried once, since a repeated receive leases twice."""
-    client: SQSClient = _client("sqs", wait + _READ_SECONDS, attempts=1)
-    return client
+    polling: SQSClient = client("sqs", read_seconds=wait + _READ_SECONDS, attempts=1)
+    return polling
 
 
 def error_code(fault: ClientError) -> str:
@@ -81,6 +87,8 @@ def _is_passing(fault: ClientError) -> bool:
 
 
 _THROTTLED = {
+    "ConcurrentModification",
+    "EntityTemporarilyUnmodifiable",
     "KmsThrottled",
     "LimitExceededException",
     "ProvisionedThroughputExceededException",

@@ -1,18 +1,20 @@
-"""Companies, their default users and their keys."""
+"""Companies: made with a default user and a first key, by whoever operates the service."""
 
-import secrets
 import time
-from hashlib import sha256
 from typing import TypedDict
 
-from tenancy import table
+from tenancy import keys, table, users
 from tenancy.errors import AlreadyExists, NotFound
+from tenancy.keys import NewKey
 from tenancy.names import new_id
-from tenancy.table import ConditionFailed, Item, Write
+from tenancy.table import ConditionFailed
+from tenancy.users import UserDetails
+
+_KEY_NAME = "bootstrap"
 
 
-class NewKey(TypedDict):
-    """A key as it is shown, once."""
+class FirstKey(TypedDict):
+    """A key as the operator gets it, once, with whose it is."""
 
     company_id: str
     user_id: str
@@ -20,78 +22,50 @@ class NewKey(TypedDict):
     api_key: str
 
 
-def create(name: str) -> NewKey:
+def create(name: str) -> FirstKey:
     """Make a company, its default user and its first key. Raises AlreadyExists when the name is taken."""
-    company, user = new_id(), new_id()
-    now = str(time.time())
-    key, writes = _new_key(company, user, now)
+    company = new_id()
+    user, of_user = users.new_user(company, UserDetails(), default=True)
+    key, of_key = keys.new_key(company, user["id"], _KEY_NAME)
+    record = {"id": company, "name": name, "default_user": user["id"], "created_at": str(time.time())}
     try:
         table.transact(
             [
-                table.put({**_name_key(name), "company": company}),
-                table.put(
-                    {
-                        "pk": "COMPANY#" + company,
-                        "sk": "COMPANY",
-                        "id": company,
-                        "name": name,
-                        "default_user": user,
-                        "created_at": now,
-                    }
-                ),
-                table.put(
-                    {
-                        "pk": "USER#" + user,
-                        "sk": "USER",
-                        "id": user,
-                        "company": company,
-                        "status": "active",
-                        "is_default": True,
-                        "created_at": now,
-                    }
-                ),
-                table.put({"pk": "COMPANY#" + company, "sk": "USER#" + user}),
-                *writes,
+                table.put({**table.at(_name_key(name)), "company": company}),
+                table.put({**table.at(_company_key(company)), **record}),
+                *of_user,
+                *of_key,
             ]
         )
     except ConditionFailed as taken:
-        raise AlreadyExists(
-            f"there is a company named {name!r}", hint='Pass "new_key": true for another key of it.'
-        ) from taken
-    return key
+        # What to do is in the text: of an error, Lambda shows an operator nothing else.
+        raise AlreadyExists(f'there is a company named {name!r}; pass "new_key": true for another key of it') from taken
+    return _shown(company, user["id"], key)
 
 
-def add_key(name: str) -> NewKey:
+def add_key(name: str) -> FirstKey:
     """Make another key of a company, which is not sealed to a user. Raises NotFound."""
-    name_key = _name_key(name)
-    holder = _read(name_key)
-    company = _read({"pk": "COMPANY#" + holder["company"], "sk": "COMPANY"})
-    key, writes = _new_key(company["id"], company["default_user"], str(time.time()))
+    holder = _read(_name_key(name))
+    company = _read(_company_key(holder["company"]))
+    key, writes = keys.new_key(company["id"], company["default_user"], _KEY_NAME)
     table.transact(writes)
-    return key
+    return _shown(company["id"], company["default_user"], key)
 
 
-def _new_key(company: str, user: str, now: str) -> tuple[NewKey, list[Write]]:
-    """A key and the writes that store it: by its hash for who presents it, by its id in the company's list."""
-    api_key = "nv_sk_live_" + secrets.token_urlsafe(32)
-    key_id = new_id()
-    key_hash = sha256(api_key.encode()).hexdigest()
-    shown = {"id": key_id, "name": "bootstrap", "last_4": api_key[-4:], "created_at": now, "revoked": False}
-    stored = {"company": company, "default_user": user}
-    writes = [
-        table.put({"pk": "KEY#" + key_hash, "sk": "KEY", **shown, **stored}),
-        table.put({"pk": "COMPANY#" + company, "sk": "KEY#" + key_id, **shown, "key_hash": key_hash}),
-    ]
-    return {"company_id": company, "user_id": user, "key_id": key_id, "api_key": api_key}, writes
+def _shown(company: str, user: str, key: NewKey) -> FirstKey:
+    return {"company_id": company, "user_id": user, "key_id": key["key_id"], "api_key": key["api_key"]}
 
 
-def _read(key: dict[str, str]) -> Item:
-    wanted = (key["pk"], key["sk"])
-    item = table.read([wanted]).get(wanted)
+def _read(key: table.Key) -> table.Item:
+    item = table.read([key]).get(key)
     if item is None:
-        raise NotFound("there is no such company", hint="Leave new_key out to make it.")
+        raise NotFound("there is no such company; leave new_key out to make it")
     return item
 
 
-def _name_key(name: str) -> dict[str, str]:
-    return {"pk": "COMPANY_NAME#" + name, "sk": "COMPANY_NAME"}
+def _name_key(name: str) -> table.Key:
+    return "COMPANY_NAME#" + name, "COMPANY_NAME"
+
+
+def _company_key(company: str) -> table.Key:
+    return "COMPANY#" + company, "COMPANY"

@@ -4,16 +4,17 @@ import base64
 import functools
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
 from tenancy import auth
 from tenancy.auth import Grant, Tenant
-from tenancy.errors import InvalidInput, PayloadTooLarge, QueueError
+from tenancy.errors import Forbidden, InvalidInput, PayloadTooLarge, QueueError, RateLimited
 from tenancy.models import Input, Nothing, parse
+from tenancy.names import is_id
 from tenancy.registry import Queue
-from tenancy.telemetry import count, flush, log_unhandled, note
+from tenancy.telemetry import OPERATION, count, flush, log_unhandled, note
 
 type Event = dict[str, Any]
 type Answer = dict[str, Any]
@@ -33,6 +34,7 @@ class Request[T: Input]:
 
     grant: Grant
     input: T
+    path: Mapping[str, str]
     deadline: float
     """When the work must be done, on the monotonic clock."""
     renew: Callable[[], Grant]
@@ -60,6 +62,9 @@ class Operation:
     errors: tuple[type[QueueError], ...] = ()
     """Its own refusals, besides those that every operation has."""
     public: bool = False
+    unsealed: bool = False
+    audited: bool = False
+    secret: str | None = None
 
 
 class Json(str):
@@ -74,34 +79,40 @@ def endpoint[T: Input](
     query: type[T] | None = None,
     status: int = 200,
     fresh: bool = False,
+    unsealed: bool = False,
+    audited: bool = False,
+    secret: str | None = None,
     max_bytes: int = _MAX_BODY,
     errors: tuple[type[QueueError], ...] = (),
 ) -> Callable[[Callable[[Request[T]], object]], Handler]:
     """Make an operation the handler of its route.
 
     `body` or `query` is the model of its input, `status` that of success (204 answers no body), `fresh` reads key and
-    queue anew instead of up to 5 s old, `max_bytes` bounds the request's body. `errors` says how it may refuse, besides
-    how every operation may.
+    queue anew instead of up to 5 s old, `unsealed` refuses keys that are sealed to a user, `audited` says on the
+    request's log line what was changed, `secret` is a field of the answer that is shown once and stored nowhere,
+    `max_bytes` bounds the request's body. `errors` says how it may refuse, besides how every operation may.
     """
 
     def decorate(operation: Callable[[Request[T]], object]) -> Handler:
         def run(event: Event, context: Any) -> object:
             deadline = time.monotonic() + context.get_remaining_time_in_millis() / 1000 - _ANSWER_SECONDS
-            ask = functools.partial(auth.authorize, event["headers"], event.get("pathParameters") or {})
-            renew = functools.partial(ask, fresh=True)
-            grant = ask(fresh=fresh)
+            path = event.get("pathParameters") or {}
+            grant = auth.authorize(event["headers"], path, fresh=fresh)
+            renew = functools.partial(auth.renew, event["headers"], path)
             tenant = grant.tenant
             note(company=tenant.company, user=tenant.user, key_id=tenant.key_id)
+            if unsealed and tenant.sealed:
+                raise Forbidden("this key is sealed to a user and may not manage users and keys")
             asked = parse(query or Nothing, event.get("queryStringParameters") or {})
             method = event["requestContext"]["http"]["method"]
             if query is not None or method not in _WITH_BODY:
-                return operation(Request(grant, cast(T, asked), deadline, renew))
+                return operation(Request(grant, cast(T, asked), path, deadline, renew))
             raw = _raw_body(event, max_bytes)
 
             def answer() -> object:
                 # An operation that takes nothing is declared on Input itself, which Nothing is.
                 given = cast(T, parse(body or Nothing, _json_object(raw)))
-                return operation(Request(grant, given, deadline, renew))
+                return operation(Request(grant, given, path, deadline, renew))
 
             key = event["headers"].get("idempotency-key")
             if method != "POST" or key is None:
@@ -109,9 +120,11 @@ def endpoint[T: Input](
             # Here, since most requests have no key, and this is a tenth of a function's start.
             from tenancy import idempotency
 
-            return idempotency.once(tenant, method, event["rawPath"], key, raw, context, answer)
+            return idempotency.once(tenant, method, event["rawPath"], key, raw, context, answer, secret=secret)
 
-        return _handler(run, Operation(operation, body, query, status, errors))
+        return _handler(
+            run, Operation(operation, body, query, status, errors, unsealed=unsealed, audited=audited, secret=secret)
+        )
 
     return decorate
 
@@ -131,10 +144,15 @@ def _handler(run: Callable[[Event, Any], object], operation: Operation) -> Handl
     def handler(event: Event, context: Any) -> Answer:
         request_id = event["requestContext"]["requestId"]
         note(request_id=request_id)
+        if operation.audited:
+            note(audit=True, operation=OPERATION, resource=_named(event.get("pathParameters") or {}))
         try:
-            answer = _answer(operation.status, run(event, context), request_id)
+            done = run(event, context)
+            if operation.audited and isinstance(done, dict):
+                note(resource=_named(done) or _named(event.get("pathParameters") or {}))
+            note(outcome="done")
+            answer = _answer(operation.status, done, request_id)
         except QueueError as refusal:
-            note(code=refusal.code)
             answer = _refuse(refusal, request_id)
         except Exception as fault:
             log_unhandled(fault)
@@ -146,6 +164,12 @@ def _handler(run: Callable[[Event, Any], object], operation: Operation) -> Handl
 
     handler.operation = operation  # type: ignore[attr-defined]  # for the description of the API; Lambda does not mind
     return handler
+
+
+def _named(fields: Mapping[str, Any]) -> str | None:
+    """The id of what a path names, or of what was made; a malformed one may be anything, so it is not repeated."""
+    found = next((fields[name] for name in ("key_id", "id", "user_id") if name in fields), None)
+    return found if isinstance(found, str) and is_id(found) else None
 
 
 def _raw_body(event: Event, max_bytes: int) -> bytes:
@@ -174,6 +198,7 @@ def _refuse_constant(name: str) -> None:
 
 
 def _refuse(refusal: QueueError, request_id: str) -> Answer:
+    note(outcome=refusal.code)
     answer = _answer(refusal.status, None, request_id)
     # In ASCII: a message may quote a field name with half a surrogate pair, which has no UTF-8.
     answer["body"] = json.dumps(refusal.to_wire(request_id))
@@ -181,6 +206,12 @@ def _refuse(refusal: QueueError, request_id: str) -> Answer:
         answer["headers"]["Retry-After"] = str(refusal.retry_after)
     if refusal.status == 401:
         answer["headers"]["WWW-Authenticate"] = "Bearer"
+    if isinstance(refusal, RateLimited):
+        answer["headers"] |= {
+            "X-RateLimit-Limit": str(refusal.limit),
+            "X-RateLimit-Remaining": str(refusal.remaining),
+            "X-RateLimit-Reset": str(refusal.reset),
+        }
     return answer
 
 

@@ -5,6 +5,7 @@ QueueError                  500 internal_error
 │   ├── ReceiptInvalid      400 receipt_invalid
 │   └── ReceiptExpired      400 receipt_expired
 ├── Unauthorized            401 unauthorized
+├── Forbidden               403 forbidden
 ├── KeySubjectMismatch      403 key_subject_mismatch
 ├── NotFound                404 not_found
 ├── AlreadyExists           409 already_exists
@@ -13,6 +14,7 @@ QueueError                  500 internal_error
 ├── PurgeInProgress         409 purge_in_progress
 ├── RequestInProgress       409 request_in_progress
 ├── PayloadTooLarge         413 payload_too_large
+├── RateLimited             429 rate_limited
 └── Unavailable             503 unavailable
 """
 
@@ -104,6 +106,14 @@ class Unauthorized(QueueError):
     hint = "Send a valid key in the header 'Authorization: Bearer nv_sk_live_…'."
 
 
+class Forbidden(QueueError):
+    """The key is sealed to a user, and the operation is the company's."""
+
+    status = 403
+    code = "forbidden"
+    hint = "Use a key of the company that is not sealed to a user."
+
+
 class KeySubjectMismatch(QueueError):
     """A key that is sealed to one user named another."""
 
@@ -169,6 +179,19 @@ class PayloadTooLarge(QueueError):
     status = 413
     code = "payload_too_large"
     hint = "Store the data elsewhere and send a reference to it."
+
+
+class RateLimited(QueueError):
+    """More was asked than is one caller's fair share; nothing was done."""
+
+    status = 429
+    code = "rate_limited"
+    hint = "Wait as long as Retry-After says, then ask again; ask the operator for more if it happens often."
+
+    def __init__(self, message: str, *, limit: int, remaining: int = 0, reset: int, hint: str | None = None):
+        """`limit` is the number that was exceeded, `remaining` what is left of it until `reset` seconds from now."""
+        super().__init__(message, hint=hint, retry_after=max(1, reset))
+        self.limit, self.remaining, self.reset = limit, remaining, max(1, reset)
 
 
 class Unavailable(QueueError):

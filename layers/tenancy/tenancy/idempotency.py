@@ -22,7 +22,7 @@ from aws_lambda_powertools.utilities.idempotency.exceptions import (
 from tenancy.auth import Tenant
 from tenancy.aws import dynamodb, reaching_aws
 from tenancy.errors import IdempotencyMismatch, InvalidInput, RequestInProgress
-from tenancy.telemetry import log_unhandled
+from tenancy.telemetry import log_unhandled, note
 
 _KEY = re.compile(r"[!-~]{1,255}")
 _KEPT_SECONDS = 24 * 60 * 60
@@ -36,10 +36,21 @@ _config = IdempotencyConfig(
 _store = DynamoDBPersistenceLayer(table_name=os.environ["IDEMPOTENCY_TABLE"], boto3_client=dynamodb)
 
 
-def once(tenant: Tenant, method: str, path: str, key: str, body: bytes, context: Any, run: Callable[[], Any]) -> Any:
-    """What `run` answers, or what it answered the first time; nothing is kept of a refusal.
+def once(
+    tenant: Tenant,
+    method: str,
+    path: str,
+    key: str,
+    body: bytes,
+    context: Any,
+    run: Callable[[], Any],
+    *,
+    secret: str | None = None,
+) -> Any:
+    """What `run` answers, or what it answered the first time, with null for the answer's field `secret`.
 
-    Raises InvalidInput for a malformed key, IdempotencyMismatch, RequestInProgress.
+    Nothing is kept of a refusal or of a secret. Raises InvalidInput for a malformed key, IdempotencyMismatch,
+    RequestInProgress.
     """
     if not _KEY.fullmatch(key):
         raise InvalidInput("Idempotency-Key must be 1 to 255 characters from ! to ~", field="Idempotency-Key")
@@ -48,12 +59,16 @@ def once(tenant: Tenant, method: str, path: str, key: str, body: bytes, context:
 
     def remember() -> str:
         answers.append(run())
-        return json.dumps(answers[0])  # as text, which keeps the order of the fields
+        kept = answers[0] if secret is None else {**answers[0], secret: None}
+        return json.dumps(kept)  # as text, which keeps the order of the fields
 
     _config.register_lambda_context(context)
     try:
         stored = _once(request=request, run=remember)
-        return answers[0] if answers else json.loads(stored)
+        if answers:
+            return answers[0]
+        note(replayed=True)
+        return json.loads(stored)
     except IdempotencyValidationError as fault:
         raise IdempotencyMismatch("this Idempotency-Key was used with another body") from fault
     except (IdempotencyAlreadyInProgressError, IdempotencyInconsistentStateError) as fault:

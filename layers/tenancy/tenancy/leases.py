@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from botocore.exceptions import ClientError
 from cachetools import TTLCache
 
-from tenancy import batches, receipts
+from tenancy import batches, limits, receipts
 from tenancy.auth import Grant
 from tenancy.aws import POLL_SECONDS, error_code, reaching_aws, sqs, sqs_polling
 from tenancy.errors import Conflict, ReceiptExpired
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 LOST = ("ReceiptHandleIsInvalid", "MessageNotInflight", "InvalidParameterValue")
 """What SQS says of a handle whose lease is over or whose message is gone. Ours are checked before: never 'garbled'."""
+
+FREE_SECONDS = 1
+"""So long a receive may wait without taking one of its key's places for polls that wait."""
 
 
 # Queues that gave a large message although their record did not say so. One such surprise is enough.
@@ -60,22 +63,16 @@ def receive(
 ) -> list[ReceivedMessage]:
     """Lease up to `most` messages, waiting up to `wait` seconds for the first.
 
-    No poll of SQS outlasts the grant that it goes by: what changes meanwhile, a revoked key or the queue's first large
-    message, is seen within the same seconds as elsewhere. Raises Conflict when SQS has as many in flight as it allows,
-    and what authorising raises.
+    Raises Conflict when SQS has as many in flight as it allows, RateLimited when too many receives of the key wait
+    already, and what authorising raises.
     """
-    while True:
-        # What authorising took is not waited again: the gateway's clock runs.
-        wait = max(0, min(wait, int(deadline - time.monotonic() - POLL_SECONDS)))
-        seconds = min(wait, grant.seconds_left)
-        if wait and not seconds:
-            grant = renew()
-            continue
-        messages = _lease_granted(grant, most, seconds, visibility, deadline)
-        wait -= seconds
-        if messages or not wait:
-            return messages
-        grant = renew()
+    first = min(wait, FREE_SECONDS)
+    messages = _poll(grant, renew, most, first, visibility, deadline)
+    wait = _in_time(wait - first, deadline)
+    if messages or not wait:
+        return messages
+    with limits.waiting(grant.tenant.key_id, wait, deadline):
+        return _poll(grant, renew, most, wait, visibility, deadline)
 
 
 def acknowledge(queue: Queue, handle: str) -> None:
@@ -147,6 +144,32 @@ def is_gone(queue: Queue, receipt: Receipt, code: str) -> bool:
 def expired() -> ReceiptExpired:
     """The refusal of a handle whose lease is over."""
     return ReceiptExpired("the lease of this receipt_handle is over", field="receipt_handle")
+
+
+def _poll(
+    grant: Grant, renew: Callable[[], Grant], most: int, wait: int, visibility: int | None, deadline: float
+) -> list[ReceivedMessage]:
+    """Poll SQS again and again, until it gives something or the wait is over.
+
+    No poll of SQS outlasts the grant that it goes by: what changes meanwhile, a revoked key or the queue's first large
+    message, is seen within the same seconds as elsewhere.
+    """
+    while True:
+        wait = _in_time(wait, deadline)
+        seconds = min(wait, grant.seconds_left)
+        if wait and not seconds:
+            grant = renew()
+            continue
+        messages = _lease_granted(grant, most, seconds, visibility, deadline)
+        wait -= seconds
+        if messages or not wait:
+            return messages
+        grant = renew()
+
+
+def _in_time(wait: int, deadline: float) -> int:
+    """So much of a wait as is left: what authorising took is not waited again, since the gateway's clock runs."""
+    return max(0, min(wait, int(deadline - time.monotonic() - POLL_SECONDS)))
 
 
 def _lease_granted(

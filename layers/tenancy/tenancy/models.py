@@ -42,10 +42,41 @@ def _whole_number(value: object) -> object:
 FromText = BeforeValidator(_whole_number)
 """For a whole number that arrives as text, in a query."""
 
+Flag = Annotated[bool, BeforeValidator(lambda value: {"true": True, "false": False}.get(value, value))]
+"""For true or false that arrives as text, in a query."""
 
+
+_PLAIN = r"^[^\x00-\x1f\x7f]{1,%d}$"
 _NAME_RULE = "1 to 64 characters from A-Z a-z 0-9 _ -"
 
 CompanyName = Annotated[str, Field(pattern=NAME_PATTERN, description=_NAME_RULE)]
+
+
+UserId = Annotated[str, Field(description="the id of a user of this company")]
+"""Its form is judged with the user, so that a malformed one is told apart from a foreign one by nobody."""
+
+ExternalId = Annotated[
+    str,
+    Field(
+        pattern=_PLAIN % 200,
+        description="1 to 200 characters, none of them a control character; the company's own id of the user",
+    ),
+]
+
+Email = Annotated[
+    str,
+    Field(
+        max_length=254,
+        pattern=r"^[^\x00-\x20\x7f@]+@[^\x00-\x20\x7f@]+$",
+        description="an e-mail address of at most 254 characters",
+    ),
+]
+
+Label = Annotated[str, Field(pattern=_PLAIN % 200, description="1 to 200 characters, none of them a control character")]
+
+KeyName = Annotated[
+    str, Field(pattern=_PLAIN % 100, description="1 to 100 characters, none of them a control character")
+]
 
 
 def _without_suffix(value: object) -> object:

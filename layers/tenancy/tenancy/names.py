@@ -20,13 +20,18 @@ def is_id(text: str) -> bool:
     return _ID.fullmatch(text) is not None
 
 
+def queue_prefix(stage: str, user: str) -> str:
+    """What the SQS names of all queues of a user begin with, and of no other user's."""
+    return f"nv-{stage}-{user.replace('-', '')[:24]}-"
+
+
 def queue_names(stage: str, user: str, queue_id: str, *, fifo: bool) -> tuple[str, str]:
     """The SQS names of a queue and of its dead-letter queue, at most 80 characters.
 
     A name holds the queue's id, so none is ever used twice and SQS's minute of rest between a delete and a create of
     one name never applies.
     """
-    stem = f"nv-{stage}-{user.replace('-', '')[:24]}-{queue_id.replace('-', '')}"
+    stem = queue_prefix(stage, user) + queue_id.replace("-", "")
     suffix = ".fifo" if fifo else ""
     return stem + suffix, f"{stem}-dlq{suffix}"
 

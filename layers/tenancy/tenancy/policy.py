@@ -1,4 +1,7 @@
-"""The policy of a queue: which roles may touch its data. It holds even where our own code is wrong."""
+"""Policy documents: which roles may touch a queue's data, and what a tenant's tasks may do.
+
+They hold even where our own code is wrong.
+"""
 
 import json
 from collections.abc import Sequence
@@ -12,6 +15,16 @@ _DATA_ACTIONS = [
 ]
 """Never sqs:*, or whoever deploys could not repair a wrong policy."""
 
+_WORKER_ACTIONS = [
+    "sqs:SendMessage",
+    "sqs:ReceiveMessage",
+    "sqs:DeleteMessage",
+    "sqs:ChangeMessageVisibility",
+    "sqs:GetQueueUrl",
+    "sqs:GetQueueAttributes",
+]
+"""What a worker needs of its queues. The template's TaskBoundary allows the same and no more."""
+
 
 def queue_policy(queue_arn: str, principals: Sequence[str], *, require_tls: bool) -> str:
     """The policy document that denies the data of the queue to everybody but the roles like `principals`."""
@@ -20,6 +33,30 @@ def queue_policy(queue_arn: str, principals: Sequence[str], *, require_tls: bool
     ]
     if require_tls:
         statements.append(_deny("OnlyOverTls", queue_arn, {"Bool": {"aws:SecureTransport": "false"}}))
+    return _document(*statements)
+
+
+def task_policy(queue_arns: str) -> str:
+    """The policy document of a tenant's task role: it may use the queues whose ARNs are like this as a worker does."""
+    return _document({"Effect": "Allow", "Action": _WORKER_ACTIONS, "Resource": queue_arns})
+
+
+def task_trust(account: str, source_arns: str) -> str:
+    """The document that lets ECS take a role on, for what is like `source_arns` in this account and nobody else's."""
+    return _document(
+        {
+            "Effect": "Allow",
+            "Principal": {"Service": "ecs-tasks.amazonaws.com"},
+            "Action": "sts:AssumeRole",
+            "Condition": {
+                "StringEquals": {"aws:SourceAccount": account},
+                "ArnLike": {"aws:SourceArn": source_arns},
+            },
+        }
+    )
+
+
+def _document(*statements: dict[str, object]) -> str:
     return json.dumps({"Version": "2012-10-17", "Statement": statements})
 
 

@@ -149,8 +149,8 @@ def destroy(queue: Queue) -> None:
         log_unhandled(fault)  # And no more: for its owner the queue is gone.
 
 
-def clean_up(left: Leftover) -> None:
-    """Destroy what is left of a queue that was never finished, or never quite destroyed.
+def clean_up(left: Leftover) -> bool:
+    """Destroy what is left of a queue that was never finished, or never quite destroyed; whether all of it is gone.
 
     Raises NotFound when somebody else has gone on with it meanwhile.
     """
@@ -164,6 +164,7 @@ def clean_up(left: Leftover) -> None:
             continue
         _delete(url)
     reservations.forget(left.queue)
+    return True
 
 
 def dlq_url(queue: Queue) -> str:

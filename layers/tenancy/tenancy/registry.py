@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -51,6 +51,10 @@ class Queue:
     """Since when it may hold messages of a size of which ten do not fit into one answer, in seconds since 1970."""
     url: str = ""
     dlq_url: str | None = None
+    consumer: Mapping[str, Any] | None = None
+    """Who works it off, as the consumers module stores it."""
+    scaling: Mapping[str, Any] | None = None
+    """How far its service is scaled, as the scaler stores it."""
 
     @property
     def fifo(self) -> bool:
@@ -92,12 +96,17 @@ def look_up(key_hash: str, user_id: str | None, queue_id: str | None) -> tuple[K
     )
 
 
+def is_user(user_id: str) -> bool:
+    """Whether the user exists and is not being destroyed."""
+    key = user_key(user_id)
+    item = table.read([key]).get(key)
+    return item is not None and item["status"] == "active"
+
+
 def list_queues(user: str, *, after: str, limit: int) -> tuple[list[Queue], str | None]:
     """Up to `limit` queues by name, starting behind the name `after`, and the name to go on from (None at the end)."""
-    names = table.query(user_key(user)[0], "QUEUE_NAME#", after=after, limit=limit + 1)
-    page = names[:limit]
-    more = page[-1]["name"] if len(names) > limit else None
-    return _queues([item["queue_id"] for item in page]), more
+    names, more = table.page(user_key(user)[0], "QUEUE_NAME#", after=after, limit=limit)
+    return _queues([item["queue_id"] for item in names]), more
 
 
 def named_queue(user: str, name: str) -> list[Queue]:
@@ -155,6 +164,8 @@ def queue_of(item: Item) -> Queue:
         large_since=item.get("large_since"),
         url=item.get("url", ""),
         dlq_url=item.get("dlq_url"),
+        consumer=item.get("consumer"),
+        scaling=item.get("scaling"),
     )
 
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tenancy import table
-from tenancy.errors import AlreadyExists, NotFound, RequestInProgress
+from tenancy.aws import QUEUES_PER_USER
+from tenancy.errors import AlreadyExists, NotFound, RateLimited, RequestInProgress
 from tenancy.registry import STORED, Queue, name_key, queue_key, queue_of, user_key
 from tenancy.table import ConditionFailed, Item, Write
 
@@ -37,19 +38,32 @@ class Leftover:
 def reserve(queue: Queue) -> None:
     """Take the queue's name and write its record as being made.
 
-    Raises AlreadyExists, RequestInProgress while another request makes a queue of that name, NotFound when the user is
-    being deleted. A reservation that was never finished is taken over and left to the reconciler.
+    Raises AlreadyExists, RequestInProgress while another request makes a queue of that name, RateLimited when the user
+    has as many as one may have, NotFound when the user is being deleted. A reservation that was never finished is taken
+    over and left to the reconciler.
     """
+    one_more = table.change(
+        user_key(queue.user),
+        "ADD queues :one",
+        condition="#status = :active AND queues < :most",
+        active="active",
+        one=1,
+        most=QUEUES_PER_USER,
+    )
     for _ in range(_TRIES):
         try:
-            return table.transact(_reservation(queue, table.put(_name_item(queue))))
+            return table.transact([table.put(_name_item(queue)), one_more, _record(queue)])
         except ConditionFailed:
             stale = _unfinished(queue)
         if stale is None:
             continue
-        takeover = table.put(_name_item(queue), condition="queue_id = :stale", stale=stale["id"])
+        takeover = [
+            table.put(_name_item(queue), condition="queue_id = :stale", stale=stale["id"]),
+            table.check(user_key(queue.user), "#status = :active", active="active"),
+            _mark_deleting(stale["id"], "creating"),
+        ]
         try:
-            return table.transact([*_reservation(queue, takeover), _mark_deleting(stale["id"], "creating")])
+            return table.transact([*takeover, _record(queue)])
         except ConditionFailed:
             continue
     raise _in_progress()
@@ -77,6 +91,7 @@ def retire(queue: Queue, state: Literal["active", "creating"] = "active") -> Non
         table.transact(
             [
                 table.remove(name_key(queue.user, queue.name), condition="queue_id = :id", id=queue.id),
+                table.change(user_key(queue.user), "ADD queues :less", condition="attribute_exists(pk)", less=-1),
                 _mark_deleting(queue.id, state),
             ]
         )
@@ -99,27 +114,21 @@ def due(limit: int) -> list[Leftover]:
     return sorted((left for left in leftovers if left.due_at <= now), key=lambda left: left.due_at)
 
 
-def _reservation(queue: Queue, name: Write) -> list[Write]:
-    return [
-        name,
-        table.put(
-            {
-                "pk": queue_key(queue.id)[0],
-                "sk": queue_key(queue.id)[1],
-                "state": "creating",
-                "due": "creating",
-                "due_at": int(queue.created_at) + _CREATING_SECONDS,
-                **{field: getattr(queue, field) for field in STORED},
-                "created_at": str(queue.created_at),
-            }
-        ),
-        table.check(user_key(queue.user), "#status = :active", active="active"),
-    ]
+def _record(queue: Queue) -> Write:
+    return table.put(
+        {
+            **table.at(queue_key(queue.id)),
+            "state": "creating",
+            "due": "creating",
+            "due_at": int(queue.created_at) + _CREATING_SECONDS,
+            **{field: getattr(queue, field) for field in STORED},
+            "created_at": str(queue.created_at),
+        }
+    )
 
 
 def _name_item(queue: Queue) -> Item:
-    pk, sk = name_key(queue.user, queue.name)
-    return {"pk": pk, "sk": sk, "name": queue.name, "queue_id": queue.id}
+    return {**table.at(name_key(queue.user, queue.name)), "name": queue.name, "queue_id": queue.id}
 
 
 def _unfinished(queue: Queue) -> Item | None:
@@ -129,8 +138,10 @@ def _unfinished(queue: Queue) -> Item | None:
     """
     user, name = user_key(queue.user), name_key(queue.user, queue.name)
     found = table.read([user, name])
-    if found.get(user, {}).get("status") != "active":
+    if user not in found or found[user]["status"] != "active":
         raise NotFound()
+    if name not in found and found[user]["queues"] >= QUEUES_PER_USER:
+        raise _too_many()
     holder = _holder(found[name]["queue_id"]) if name in found else None
     if holder is None or holder["state"] == "deleting":
         return None
@@ -145,6 +156,15 @@ def _unfinished(queue: Queue) -> Item | None:
 def _holder(queue_id: str) -> Item | None:
     key = queue_key(queue_id)
     return table.read([key]).get(key)
+
+
+def _too_many() -> RateLimited:
+    return RateLimited(
+        f"a user may have {QUEUES_PER_USER} queues",
+        hint="Delete queues that are not needed any more, use another user, or ask the operator for more.",
+        limit=QUEUES_PER_USER,
+        reset=60,
+    )
 
 
 def _in_progress(seconds: int = 1) -> RequestInProgress:

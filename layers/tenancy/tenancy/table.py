@@ -15,14 +15,35 @@ type Key = tuple[str, str]
 type Write = Any
 """One write of a transaction, as `put`, `change`, `remove` and `check` make it."""
 
-# The kinds of values that are stored, as DynamoDB calls them and as it gives them.
-_KINDS = {str: "S", int: "N", bool: "BOOL", NoneType: "NULL"}
-_READERS: dict[str, Callable[[Any], Any]] = {"S": str, "N": int, "BOOL": bool, "NULL": lambda _: None}
+# The kinds of values that are stored, as DynamoDB calls them, as it wants them and as it gives them.
+_WRITERS: dict[type, Callable[[Any], dict[str, Any]]] = {
+    str: lambda value: {"S": value},
+    int: lambda value: {"N": str(value)},
+    bool: lambda value: {"BOOL": value},
+    NoneType: lambda _: {"NULL": True},
+    list: lambda values: {"L": [_typed(value) for value in values]},
+    dict: lambda fields: {"M": {name: _typed(value) for name, value in fields.items()}},
+}
+_READERS: dict[str, Callable[[Any], Any]] = {
+    "S": str,
+    "N": int,
+    "BOOL": bool,
+    "NULL": lambda _: None,
+    "L": lambda values: [_value(typed) for typed in values],
+    "M": lambda fields: _plain(fields),
+}
 _READS = 3
+_CONFLICTS = 5
+"""Tries of a transaction that meets another one at an item, such as two creates of one user: they take milliseconds."""
 
 
 class ConditionFailed(Exception):
     """A write's condition did not hold, so nothing was written."""
+
+
+def at(key: Key) -> Item:
+    """The fields of an item that say where it is."""
+    return {"pk": key[0], "sk": key[1]}
 
 
 def read(keys: Sequence[Key]) -> dict[Key, Item]:
@@ -41,18 +62,22 @@ def read(keys: Sequence[Key]) -> dict[Key, Item]:
     raise Unavailable("a service behind this API cannot take the request now")
 
 
-def query(pk: str, prefix: str, *, after: str, limit: int) -> list[Item]:
-    """Items of one partition whose sort key starts with `prefix` and comes after `prefix + after`, in order."""
+def page(pk: str, prefix: str, *, after: str = "", limit: int) -> tuple[list[Item], str | None]:
+    """Up to `limit` items of one partition whose sort key starts with `prefix`, in order, from behind `prefix + after`.
+
+    With what to go on after, None at the end.
+    """
     with reaching_aws():
         answer = dynamodb.query(
             TableName=REGISTRY_TABLE,
             ConsistentRead=True,
-            Limit=limit,
+            Limit=limit + 1,
             # "~" sorts behind every character that a name may have.
             KeyConditionExpression="pk = :pk AND sk BETWEEN :first AND :last",
             ExpressionAttributeValues=_values({"pk": pk, "first": f"{prefix}{after}\0", "last": f"{prefix}~"}),
         )
-    return [_plain(raw) for raw in answer["Items"]]
+    items = [_plain(raw) for raw in answer["Items"]]
+    return items[:limit], items[limit - 1]["sk"].removeprefix(prefix) if len(items) > limit else None
 
 
 def due(kind: str, *, before: int, limit: int) -> list[Key]:
@@ -98,17 +123,20 @@ def delete(key: Key) -> None:
 
 def transact(writes: Sequence[Write]) -> None:
     """Do all of the writes or none. Raises ConditionFailed when a condition does not hold."""
-    try:
-        with reaching_aws():
-            dynamodb.transact_write_items(TransactItems=writes)
-    except ClientError as fault:
-        if error_code(fault) != "TransactionCanceledException":
-            raise
-        reasons = {reason.get("Code") for reason in fault.response.get("CancellationReasons", [])}
-        if reasons <= {"None", "ConditionalCheckFailed"}:
-            raise ConditionFailed from fault
-        # The rest of the reasons are conflicts with another request, and throttling.
-        raise Unavailable("a service behind this API cannot take the request now") from fault
+    for left in reversed(range(_CONFLICTS)):
+        try:
+            with reaching_aws():
+                dynamodb.transact_write_items(TransactItems=writes)
+            return
+        except ClientError as fault:
+            if error_code(fault) != "TransactionCanceledException":
+                raise
+            reasons = {reason.get("Code") for reason in fault.response.get("CancellationReasons", [])} - {"None"}
+            if reasons <= {"ConditionalCheckFailed"}:
+                raise ConditionFailed from fault
+            # What else there is: throttling, and a conflict with another request, which is over at once.
+            if "TransactionConflict" not in reasons or not left:
+                raise Unavailable("a service behind this API cannot take the request now") from fault
 
 
 def put(item: Item, *, condition: str = "attribute_not_exists(pk)", **values: Any) -> Write:
@@ -183,9 +211,13 @@ def _key(key: Key) -> dict[str, Any]:
 
 
 def _typed(value: Any) -> dict[str, Any]:
-    kind = _KINDS[type(value)]
-    return {kind: True if value is None else str(value) if kind == "N" else value}
+    return _WRITERS[type(value)](value)
 
 
 def _plain(raw: Mapping[str, Mapping[str, Any]]) -> Item:
-    return {name: _READERS[kind](value) for name, typed in raw.items() for kind, value in typed.items()}
+    return {name: _value(typed) for name, typed in raw.items()}
+
+
+def _value(typed: Mapping[str, Any]) -> Any:
+    ((kind, value),) = typed.items()
+    return _READERS[kind](value)

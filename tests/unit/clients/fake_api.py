@@ -15,6 +15,8 @@ from naive import Naive
 KEY = "nv_sk_live_" + "k" * 43
 BASE_URL = "http://127.0.0.1:4566/_aws/execute-api/abc123"
 QUEUE_ID = "11111111-1111-4111-8111-111111111111"
+USER_ID = "22222222-2222-4222-8222-222222222222"
+KEY_ID = "33333333-3333-4333-8333-333333333333"
 
 
 @dataclass
@@ -77,7 +79,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(content)
 
-    do_POST = do_GET
+    do_POST = do_PUT = do_GET
 
     def log_message(self, *_: object) -> None:
         pass
@@ -95,7 +97,7 @@ def queue_json(**fields: object) -> dict[str, object]:
         "id": QUEUE_ID,
         "name": "jobs",
         "type": "standard",
-        "user_id": "22222222-2222-4222-8222-222222222222",
+        "user_id": USER_ID,
         "dlq": False,
         "max_receive_count": None,
         "visibility_timeout": 30,
@@ -124,3 +126,37 @@ def message_json(**fields: object) -> dict[str, object]:
         "lease_expires_at": "2026-01-02T03:04:35Z",
         **fields,
     }
+
+
+def user_json(**fields: object) -> dict[str, object]:
+    """A user as the API shows it."""
+    return {
+        "id": USER_ID,
+        "external_id": None,
+        "email": None,
+        "label": None,
+        "status": "active",
+        "is_default": False,
+        "created_at": "2026-01-02T03:04:05Z",
+        **fields,
+    }
+
+
+def key_json(**fields: object) -> dict[str, object]:
+    """A key as the API lists it."""
+    return {
+        "key_id": KEY_ID,
+        "name": "ci",
+        "last_4": KEY[-4:],
+        "active_tenant_user_id": None,
+        "created_at": "2026-01-02T03:04:05Z",
+        "last_used_at": None,
+        "revoked": False,
+        **fields,
+    }
+
+
+def new_key_json(**fields: object) -> dict[str, object]:
+    """A key as the API shows it once."""
+    key = key_json(**{"api_key": KEY, **fields})
+    return {name: value for name, value in key.items() if name not in ("last_used_at", "revoked")}

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from naive.cli import config
-from tests.unit.clients.fake_api import BASE_URL, KEY, FakeApi, Run
+from tests.unit.clients.fake_api import BASE_URL, KEY, FakeApi, Run, user_json
 
 PAGE: dict[str, object] = {"queues": [], "next_cursor": None}
 OTHER_URL = "https://api.example.com/base"
@@ -91,10 +91,11 @@ def test_login_refuses_a_key_that_is_not_text(run_bare: Run, home: Path) -> None
     assert "stdin is not UTF-8 at byte 2" in result.stderr
 
 
-def test_use_keeps_the_active_user_and_the_rest(run_bare: Run, home: Path) -> None:
-    write(home, api_key=KEY, colour="green")
+def test_use_keeps_the_active_user_and_the_rest(run_bare: Run, api: FakeApi, home: Path) -> None:
+    write(home, api_key=KEY, base_url=OTHER_URL, colour="green")
+    api.answers_with(user_json())
     assert run_bare("use", "u-1").exit_code == 0
-    assert stored(home) == {"api_key": KEY, "colour": "green", "active_user_id": "u-1"}
+    assert stored(home) == {"api_key": KEY, "base_url": OTHER_URL, "colour": "green", "active_user_id": "u-1"}
 
 
 @pytest.mark.parametrize("nobody", ["default", "me"])
@@ -213,7 +214,7 @@ def test_a_file_that_others_can_read_is_told_and_mended(run: Run, api: FakeApi, 
     file.parent.chmod(0o755)
     api.answers_with(PAGE)
     assert f"chmod 600 {file}" in run("queue", "list").stderr
-    run("use", "u-1")
+    run("use", "default")
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert stat.S_IMODE(file.parent.stat().st_mode) == 0o700
     api.answers_with(PAGE)

@@ -53,7 +53,7 @@ def test_redrive_repeats_until_nothing_is_left_to_move(run: Run, api: FakeApi) -
     result = run("queue", "redrive", QUEUE_ID)
     assert result.exit_code == 0
     assert json.loads(result.stdout) == moved(1300, 0)
-    assert "Moved 1,300 messages, 0 remain." in result.stderr
+    assert "Moved 1,300 messages, 0 left." in result.stderr
     assert api.bodies() == [{"max": 1000}, {"max": 500}, {"max": 200}]
     assert len({request.headers["idempotency-key"] for request in api.requests[1:]}) == 3
 
@@ -63,13 +63,19 @@ def test_redrive_ends_although_all_that_it_moves_comes_back(run: Run, api: FakeA
         api.answers_with(answer)
     result = run("queue", "redrive", QUEUE_ID)
     assert result.exit_code == 1
-    assert "Moved 1,500 messages, 1,500 remain." in result.stderr
+    assert "Moved 1,500 messages, 1,500 left." in result.stderr
 
 
 def test_redrive_does_not_trust_a_count_of_none(run: Run, api: FakeApi) -> None:
     for answer in ({**COUNTS, "dlq_depth": 0}, moved(7, 0), moved(0, 0)):
         api.answers_with(answer)
     assert json.loads(run("queue", "redrive", QUEUE_ID).stdout)["moved"] == 7
+
+
+def test_one_message_is_not_called_messages(run: Run, api: FakeApi) -> None:
+    for answer in ({**COUNTS, "dlq_depth": 1}, moved(1, 0)):
+        api.answers_with(answer)
+    assert run("queue", "redrive", QUEUE_ID).stderr == "Moved 1 message, 0 left.\n"
 
 
 def test_redrive_is_patient_with_letters_that_somebody_looks_at(run: Run, api: FakeApi) -> None:
@@ -85,7 +91,7 @@ def test_redrive_fails_when_letters_stay(run: Run, api: FakeApi) -> None:
         api.answers_with(moved(0, 2))
     result = run("queue", "redrive", QUEUE_ID)
     assert result.exit_code == 1
-    assert "2 remain" in result.stderr
+    assert "Moved 0 messages, 2 left." in result.stderr
 
 
 def test_watch_prints_one_line_of_json_a_look(run: Run, api: FakeApi) -> None:

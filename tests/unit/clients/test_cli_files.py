@@ -208,7 +208,7 @@ def test_a_terminal_gets_the_summary_alone(run: Run, api: FakeApi) -> None:
     api.answers_with(queue_json())
     api.answers_with(sent("a"))
     result = run("queue", "send", QUEUE_ID, "--file", "-", input="one\n")
-    assert (result.stdout, result.stderr) == ("", "Sent 1 messages, 0 failed.\n")
+    assert (result.stdout, result.stderr) == ("", "Sent 1 message, 0 failed.\n")
 
 
 def test_duplicates_that_a_fifo_queue_drops_are_counted(run: Run, api: FakeApi) -> None:
@@ -218,7 +218,7 @@ def test_duplicates_that_a_fifo_queue_drops_are_counted(run: Run, api: FakeApi) 
     api.answers_with(sent("c"))
     result = run("queue", "send", QUEUE_ID, "--file", "-", "--group", "g", input=lines)
     assert result.exit_code == 0
-    assert result.stderr == "Sent 101 messages, 0 failed. 98 were duplicates and are not delivered.\n"
+    assert result.stderr == "Sent 101 messages, 0 failed. Duplicates, which are not delivered: 98.\n"
 
 
 def test_only_so_many_ids_are_remembered(run: Run, api: FakeApi, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -88,6 +88,19 @@ import atexit, signal
 atexit.register(signal.raise_signal, signal.SIGINT)
 {MAIN}
 """
+BROKEN = f"""
+import naive.cli.app
+def fail():
+    raise RuntimeError("{KEY} is odd")
+naive.cli.app.app = fail
+{MAIN}
+"""
+
+
+def test_a_bug_is_one_line_without_a_key(environment: dict[str, str]) -> None:
+    ended = run(environment, "queue", "list", code=BROKEN)
+    said = "Error: RuntimeError: nv_sk_live_… is odd. This is a bug in naive, please report it.\n"
+    assert (ended.returncode, ended.stdout, ended.stderr.decode()) == (1, b"", said)
 
 
 def test_ctrl_c_while_the_command_is_being_loaded_is_quiet(environment: dict[str, str]) -> None:

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from naive import ConfigurationError, InvalidInputError, Naive
-from naive.calls import encode
+from naive.calls.call import encode
 from tests.unit.clients.fake_api import BASE_URL, KEY, QUEUE_ID, FakeApi, message_json, queue_json
 
 SENT = {"message_id": "m-1"}

@@ -187,8 +187,9 @@ def test_what_the_caller_did_wrong_is_not_tried_again(api: FakeApi) -> None:
     assert api.slept == []
 
 
-def test_a_rate_limit_tells_how_long_to_wait(api: FakeApi) -> None:
+def test_a_rate_limit_of_minutes_is_raised_at_once_and_tells_how_long_to_wait(api: FakeApi) -> None:
     api.refuses_with("rate_limited", 429, headers={"Retry-After": "120"})
     with pytest.raises(RateLimitedError) as limited:
         api.client().queue.get("q")
     assert limited.value.retry_after == 120
+    assert (len(api.requests), api.slept) == (1, [])

@@ -1,5 +1,6 @@
 """What the verbs make of what they are given."""
 
+import os
 import signal
 import sys
 from collections.abc import Iterator
@@ -7,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from local import cli, company, emulator, lifecycle
+from local import cli, company, emulator, lifecycle, logs
 from local.stack import Stack
+from local.steps import LocalError
 
 
 @pytest.fixture(autouse=True)
@@ -29,8 +31,10 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[object]:
         asked.append(stack.port)
         return "http://127.0.0.1"
 
-    def create(_stack: Stack, name: str) -> str:
-        asked.append(name)
+    def create(_stack: Stack, name: str, *, new_key: bool) -> str:
+        asked.append((name, new_key) if new_key else name)
+        if name == "taken" and not new_key:
+            raise LocalError("there is a company named 'taken'")
         return "key"
 
     monkeypatch.setenv("LOCAL_HOME", str(tmp_path))
@@ -70,3 +74,29 @@ def test_the_function_is_asked_for_any_name(
     assert run(monkeypatch, "company", "--", name) == 0
     assert asked == [name]
     assert capsys.readouterr().out == "key\n"
+
+
+def test_a_name_that_is_taken_is_told_with_the_way_to_another_key(
+    asked: list[object], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(monkeypatch, "company", "--", "taken") == 1
+    said = capsys.readouterr().err.splitlines()
+    assert said == [
+        "there is a company named 'taken'",
+        "Another key of a company that is there: make -s local-company NAME=taken NEW_KEY=1",
+    ]
+    assert run(monkeypatch, "company", "--new-key", "--", "taken") == 0
+    assert asked == ["taken", ("taken", True)]
+
+
+def test_a_reader_that_has_seen_enough_ends_a_verb_without_a_word(
+    asked: list[object], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    monkeypatch.setattr(logs, "follow", lambda *_arguments: print("a line"))
+    with os.fdopen(write, "w") as pipe:
+        monkeypatch.setattr(sys, "stdout", pipe)
+        assert run(monkeypatch, "logs") == 0
+        print("more")
+    assert capsys.readouterr().err == ""

@@ -32,6 +32,11 @@ def test_a_name_is_passed_on_whatever_is_in_it(checkout: Path, name: str) -> Non
     assert make(checkout, "local-company", f"NAME={name}").stdout == f"-m\nlocal\ncompany\n--\n{name}\n"
 
 
+def test_another_key_is_asked_for_by_a_word_of_its_own(checkout: Path) -> None:
+    asked = make(checkout, "local-company", "NAME=acme", "NEW_KEY=1").stdout
+    assert asked == "-m\nlocal\ncompany\n--new-key\n--\nacme\n"
+
+
 def test_a_missing_name_is_said(checkout: Path) -> None:
     done = make(checkout, "local-company")
     assert done.returncode != 0

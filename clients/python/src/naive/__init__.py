@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from naive.client import Naive, UserClient
+    from naive.consumer.delivery import Delivery, Retry
+    from naive.consumer.events import Counts, Event
+    from naive.consumer.stop import Stop
     from naive.errors import (
         AlreadyExistsError,
         ApiError,
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
         ReceiptExpiredError,
         ReceiptInvalidError,
         RequestInProgressError,
+        SecretLostError,
         ServerError,
         UnauthorizedError,
         UnavailableError,
@@ -43,8 +47,11 @@ if TYPE_CHECKING:
         DeadLetters,
         EntryError,
         ExtendEntry,
+        Key,
+        KeyPage,
         Lease,
         Message,
+        NewKey,
         NewMessage,
         Purging,
         Queue,
@@ -58,6 +65,8 @@ if TYPE_CHECKING:
         SentMessage,
         Settled,
         SettleResult,
+        User,
+        UserPage,
     )
 
 __all__ = [
@@ -66,19 +75,25 @@ __all__ = [
     "BadRequestError",
     "ConfigurationError",
     "ConflictError",
+    "Counts",
     "DeadLetter",
     "DeadLetters",
+    "Delivery",
     "EntryError",
+    "Event",
     "ExtendEntry",
     "ForbiddenError",
     "IdempotencyMismatchError",
     "InternalError",
     "InvalidInputError",
+    "Key",
+    "KeyPage",
     "KeySubjectMismatchError",
     "Lease",
     "Message",
     "Naive",
     "NaiveError",
+    "NewKey",
     "NewMessage",
     "NoAnswerError",
     "NotFoundError",
@@ -94,26 +109,41 @@ __all__ = [
     "Received",
     "Redriven",
     "RequestInProgressError",
+    "Retry",
     "RetryEntry",
+    "SecretLostError",
     "SendResult",
     "SentBatch",
     "SentMessage",
     "ServerError",
     "SettleResult",
     "Settled",
+    "Stop",
     "UnauthorizedError",
     "UnavailableError",
     "UnexpectedAnswerError",
     "UnreachableError",
+    "User",
     "UserClient",
+    "UserPage",
     "__version__",
 ]
+
+
+_HOMES = (
+    "naive.errors",
+    "naive.client",
+    "naive.models",
+    "naive.consumer.delivery",
+    "naive.consumer.events",
+    "naive.consumer.stop",
+)
 
 
 def __getattr__(name: str) -> Any:
     """Load a public name when it is first used: the command line's help and completion need no HTTP client."""
     if name in __all__:
-        for home in ("naive.errors", "naive.client", "naive.models"):
+        for home in _HOMES:
             module = import_module(home)
             if hasattr(module, name):
                 return getattr(module, name)

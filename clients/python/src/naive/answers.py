@@ -92,14 +92,14 @@ def failure(status: int, headers: Mapping[str, str], content: bytes) -> errors.N
             code=code,
             hint=_WRONG_ADDRESS if status == 404 else _TRY_AGAIN if status == 429 or status >= 500 else None,
             request_id=request_id,
-            retry_after=_retry_after(headers),
+            retry_after=retry_after(headers),
         )
     return errors.UnexpectedAnswerError(
         f"The server answered {status}, and not in this API's words.",
         status=status,
         hint=_WRONG_ADDRESS,
         request_id=request_id,
-        retry_after=_retry_after(headers),
+        retry_after=retry_after(headers),
     )
 
 
@@ -115,7 +115,7 @@ def _reported(
         hint=reported.get("hint"),
         details=details if isinstance(details, dict) else None,
         request_id=reported.get("request_id") or request_id,
-        retry_after=_retry_after(headers),
+        retry_after=retry_after(headers),
     )
 
 
@@ -133,7 +133,7 @@ def _json_object(content: bytes) -> dict[str, Any]:
     return body if isinstance(body, dict) else {}
 
 
-def _retry_after(headers: Mapping[str, str]) -> float | None:
+def retry_after(headers: Mapping[str, str]) -> float | None:
     """The wait in seconds; a date, which this API does not send, counts as none."""
     asked = headers.get("retry-after", "")
     return float(asked) if asked.isascii() and asked.isdigit() else None

@@ -9,11 +9,13 @@ from types import TracebackType
 
 import httpx
 
-from naive import calls
+from naive.calls.call import mount
 from naive.connection import Connection
 from naive.constants import API_KEY_VARIABLE, BASE_URL_VARIABLE
 from naive.errors import ConfigurationError
+from naive.keys import Keys
 from naive.queues import Queues
+from naive.users import Users
 
 
 class UserClient:
@@ -21,14 +23,14 @@ class UserClient:
 
     def __init__(self, connection: Connection, user_id: str | None) -> None:
         self._connection = connection
-        self.queue = Queues(connection, calls.mount(user_id))
+        self.queue = Queues(connection, mount(user_id))
 
 
 class Naive(UserClient):
     """A client for one API key; safe to share between threads.
 
     It acts for the user that the key is sealed to, or else for the company's default user; `for_user` names
-    another.
+    another. `users` and `keys` are the company's, whoever it acts for.
     """
 
     def __init__(
@@ -41,7 +43,10 @@ class Naive(UserClient):
     ) -> None:
         key = _from_environment(API_KEY_VARIABLE, "API key") if api_key is None else api_key
         url = _from_environment(BASE_URL_VARIABLE, "base URL") if base_url is None else base_url
-        super().__init__(Connection(key, url, transport, sleep), user_id=None)
+        connection = Connection(key, url, transport, sleep)
+        super().__init__(connection, user_id=None)
+        self.users = Users(connection)
+        self.keys = Keys(connection)
 
     def for_user(self, user_id: str) -> UserClient:
         """The same client, acting for the user with this id."""

@@ -10,7 +10,7 @@ from itertools import count
 import httpx
 
 from naive import answers
-from naive.calls import Call, Result
+from naive.calls.call import Call, Result
 from naive.constants import TIMEOUT_SECONDS, USER_AGENT
 from naive.errors import (
     ConfigurationError,
@@ -49,12 +49,10 @@ class Connection:
         """Send a call, again where that is safe, and read its answer."""
         for attempt in count(1):
             try:
-                return call.read(self._send(call))
+                return self.once(call)
             except NaiveError as failure:
                 if call.done_when_absent and attempt > 1 and isinstance(failure, NotFoundError):
                     return call.read(b"")
-                if self._proxy and isinstance(failure, UnexpectedAnswerError):
-                    failure.hint = f"It came{self._proxy}, which may have given it. {PROXY_HINT}"
                 pause = pause_before_retry(call.repeatable, failure, attempt, random.random())
                 if pause is None:
                     raise
@@ -62,10 +60,19 @@ class Connection:
             self._sleep(pause)
         raise AssertionError("unreachable")
 
+    def once(self, call: Call[Result], timeout: float = TIMEOUT_SECONDS) -> Result:
+        """Send a call a single time and read its answer, which may take so many seconds beside its own wait."""
+        try:
+            return call.read(self._send(call, timeout + call.wait))
+        except UnexpectedAnswerError as failure:
+            if self._proxy:
+                failure.hint = f"It came{self._proxy}, which may have given it. {PROXY_HINT}"
+            raise
+
     def close(self) -> None:
         self._http.close()
 
-    def _send(self, call: Call[Result]) -> bytes:
+    def _send(self, call: Call[Result], timeout: float) -> bytes:
         server = self.base_url + self._proxy
         try:
             response = self._http.request(
@@ -74,7 +81,7 @@ class Connection:
                 params=call.query,
                 headers=call.headers(),
                 content=call.content(),
-                timeout=TIMEOUT_SECONDS + call.wait,
+                timeout=timeout,
             )
         except _NEVER_SENT as fault:
             hint = PROXY_HINT if self._proxy else _UNREACHABLE_HINT

@@ -5,6 +5,7 @@ NaiveError
 ├── UnreachableError            no connection: the server never saw the request
 ├── NoAnswerError               sent, but no answer came: it may have taken effect
 ├── UnexpectedAnswerError       an answer that this API does not give
+├── SecretLostError             done, but the one answer that shows the secret was lost
 └── ApiError                    the API refused
     ├── BadRequestError         400
     │   ├── InvalidInputError
@@ -84,6 +85,12 @@ class UnexpectedAnswerError(NaiveError):
     """Raised when something answered that does not speak this API, such as a proxy or another site."""
 
     code = "unexpected_answer"
+
+
+class SecretLostError(NaiveError):
+    """Raised when a secret was made whose only showing was lost on the way; `details` has the id of what was made."""
+
+    code = "secret_lost"
 
 
 class ApiError(NaiveError):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Literal, TypedDict
 
-from pydantic import BaseModel, ConfigDict, PrivateAttr
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
 
 class Model(BaseModel):
@@ -24,6 +24,12 @@ class Answer(Model):
     def raw_json(self) -> bytes:
         """The answer as the server gave it, byte for byte."""
         return self._raw
+
+
+class Page(Answer):
+    """Base of every list; `next_cursor` asks for what follows."""
+
+    next_cursor: str | None = None
 
 
 class QueueAttributes(Answer):
@@ -53,11 +59,10 @@ class Queue(Answer):
     attributes: QueueAttributes | None = None
 
 
-class QueuePage(Answer):
-    """One page of queues, by name; `next_cursor` asks for the next."""
+class QueuePage(Page):
+    """One page of queues, by name."""
 
     queues: list[Queue]
-    next_cursor: str | None = None
 
 
 class Purging(Answer):
@@ -156,6 +161,48 @@ class Redriven(Answer):
     remaining: int
     not_found: list[str] = []
     not_reached: list[str] = []
+
+
+class User(Answer):
+    """An end-user of the company; `external_id` is the company's own id for it."""
+
+    id: str
+    external_id: str | None = None
+    email: str | None = None
+    label: str | None = None
+    status: str
+    is_default: bool
+    created_at: datetime
+
+
+class UserPage(Page):
+    """One page of users."""
+
+    users: list[User]
+
+
+class Key(Answer):
+    """An API key without the key itself; `last_used_at` is to the day."""
+
+    key_id: str
+    name: str
+    last_4: str
+    active_tenant_user_id: str | None = None
+    created_at: datetime
+    last_used_at: datetime | None = None
+    revoked: bool = False
+
+
+class NewKey(Key):
+    """An API key that was just made; `api_key` is shown this once."""
+
+    api_key: str = Field(repr=False)
+
+
+class KeyPage(Page):
+    """One page of keys."""
+
+    keys: list[Key]
 
 
 QueueType = Literal["standard", "fifo"]

@@ -11,6 +11,9 @@ from naive.errors import ConfigurationError
 
 PROXY_HINT = "Check HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY."
 
+# A call that has to wait for another one's connection may come too late for a lease.
+_NO_LIMIT = httpx.Limits(max_connections=None, max_keepalive_connections=20)
+
 
 def proxy_for(url: httpx.URL) -> httpx.Proxy | None:
     """The proxy on the way to an address, where there is one."""
@@ -25,9 +28,9 @@ def proxy_for(url: httpx.URL) -> httpx.Proxy | None:
 
 
 def transport_through(proxy: httpx.Proxy | None) -> httpx.HTTPTransport:
-    """A transport that takes this way and no other."""
+    """A transport that takes this way and no other, for as many calls at once as are made."""
     try:
-        return httpx.HTTPTransport(proxy=proxy)
+        return httpx.HTTPTransport(proxy=proxy, limits=_NO_LIMIT)
     except ImportError as missing:  # of what SOCKS needs
         raise ConfigurationError(f"The proxy cannot be used: {missing}", hint=PROXY_HINT) from None
 

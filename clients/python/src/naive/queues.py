@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from naive import calls
-from naive.calls import QueueRef
+from naive.calls import queues as calls
+from naive.calls.queues import QueueRef
 from naive.connection import Connection
+from naive.constants import CONCURRENCY, DRAIN_SECONDS, MAX_WAIT
+from naive.consumer import threads
+from naive.consumer.calls import Calls
+from naive.consumer.daemons import Hook
+from naive.consumer.events import Counts
+from naive.consumer.protection import Protection
+from naive.consumer.settings import Settings
+from naive.consumer.stop import Stop
+from naive.consumer.threads import Handler
 from naive.models import (
     DeadLetters,
     ExtendEntry,
@@ -152,6 +161,46 @@ class Queues:
     ) -> Settled:
         """Ack, give back and keep up to 100 messages in one call; each succeeds or fails alone."""
         return self._connection.run(calls.settle_messages(self._mount, queue, ack, retry, extend))
+
+    def consume(
+        self,
+        queue: QueueRef,
+        handler: Handler,
+        *,
+        concurrency: int = CONCURRENCY,
+        max: int | None = None,
+        wait: int = MAX_WAIT,
+        visibility: int | None = None,
+        drain_seconds: float = DRAIN_SECONDS,
+        idle_exit: float | None = None,
+        stop: Stop | None = None,
+        on_event: Hook | None = None,
+        protect_task: bool = True,
+    ) -> Counts:
+        """Give each message to the handler, up to `concurrency` at once in threads, until stopped.
+
+        A message is kept leased while its handler runs, acked when it returns, and given back when it raises: after a
+        delay that grows with each receive, or after what a `Retry` says. It stops by `stop()`, by SIGTERM or SIGINT in
+        the main thread, and after `idle_exit` seconds without a message. Handlers that run then have `drain_seconds`
+        to finish; a second signal, or `stop.now()`, does not wait for them. `on_event` is told every `Event`, in a
+        thread of its own. `protect_task` keeps ECS from ending the task while it holds messages.
+
+        An error after which no call can succeed, such as a key that was revoked, is raised when the drain is over.
+        """
+        found = queue if isinstance(queue, Queue) else self.get(queue)
+        protection = Protection.of_this_task() if protect_task else None
+        settings = Settings.of(
+            found,
+            concurrency=concurrency,
+            max=max,
+            wait=wait,
+            visibility=visibility,
+            drain_seconds=drain_seconds,
+            idle_exit=idle_exit,
+            protected=protection is not None,
+        )
+        calls = Calls(self._connection, self._mount, found.id)
+        return threads.run(settings, calls, handler, stop or Stop(), on_event, protection)
 
     def peek_dlq(self, queue: QueueRef, *, max: int | None = None) -> DeadLetters:
         """Look at dead-lettered messages without taking them."""

@@ -9,6 +9,7 @@ from naive.errors import NaiveError, NoAnswerError, UnreachableError
 
 _TRANSIENT_STATUSES = frozenset({408, 429, 500, 502, 503, 504})
 _TRANSIENT_ENTRY_CODES = frozenset({"rate_limited", "unavailable"})
+_DOUBLINGS = 60  # no cap is as far away, and no number too large for a float
 
 
 class Repeatable(Enum):
@@ -37,7 +38,12 @@ def pause_before_retry(repeatable: Repeatable, failure: NaiveError, attempt: int
 
 def backoff(attempt: int, spread: float) -> float:
     """Seconds that double with each attempt, the second half of them at random."""
-    full = min(BACKOFF_CAP_SECONDS, BACKOFF_SECONDS * 2.0 ** (attempt - 1))
+    return growing(BACKOFF_SECONDS, BACKOFF_CAP_SECONDS, attempt, spread)
+
+
+def growing(first: float, cap: float, attempt: int, spread: float) -> float:
+    """The same from another first number up to another cap."""
+    full = min(cap, first * 2.0 ** min(attempt - 1, _DOUBLINGS))
     return full * (1 + spread) / 2
 
 

@@ -15,6 +15,7 @@ def _run() -> None:
     try:
         from naive.cli import streams
         from naive.cli.app import app
+        from naive.cli.words import say
     except ModuleNotFoundError as missing:
         sys.exit(f"Error: {missing.name} is not installed. The command line needs: pip install 'naive-queue[cli]'")
     with streams.prepared():
@@ -27,4 +28,5 @@ def _run() -> None:
         except OSError as fault:
             sys.exit(f"Error: {fault.strerror or fault}.")
         except Exception as bug:
-            sys.exit(f"Error: {type(bug).__name__}: {bug}. This is a bug in naive, please report it.")
+            say(f"Error: {type(bug).__name__}: {bug}. This is a bug in naive, please report it.")
+            sys.exit(1)

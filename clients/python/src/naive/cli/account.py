@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Annotated
 
 import typer
 
 from naive.cli import config, output
-from naive.cli.options import BaseUrl, filled_in
+from naive.cli.options import BaseUrl, UserArgument
+from naive.cli.session import client_for, known_user
 from naive.cli.streams import text_of_stdin
 from naive.cli.words import say
 from naive.constants import ACTIVE_USER_VARIABLE, API_KEY_VARIABLE
-from naive.errors import ConfigurationError, NaiveError, UnauthorizedError
+from naive.errors import (
+    ConfigurationError,
+    ForbiddenError,
+    InvalidInputError,
+    NaiveError,
+    NotFoundError,
+    UnauthorizedError,
+)
 
 
 def login(base_url: BaseUrl = None) -> None:
@@ -36,20 +43,21 @@ def login(base_url: BaseUrl = None) -> None:
     _warn_if_set(API_KEY_VARIABLE)
 
 
-def use(
-    user_id: Annotated[str, typer.Argument(metavar="USER_ID", callback=filled_in, help="The user's id, or default.")],
-) -> None:
+def use(user_id: UserArgument) -> None:
     """Act for one user of the company from now on.
 
-    `default` or `me` goes back to the user that the key stands for.
+    The user is looked up first. `default` or `me` goes back to the user that the key stands for.
 
     \b
     Examples:
       naive use 6f1b7c1e-0b0a-4f5e-9d5c-2f6f3c1d7a10
       naive use default
     """
+    stored = config.load()
     user = config.named_user(user_id)
-    config.store({**config.load(), "active_user_id": user})
+    if user is not None:
+        _look_up(user, config.settings(None, None, stored))
+    config.store({**stored, "active_user_id": user})
     say(f"Acting for user {user}." if user else "Acting for the key's own user, or the company's default user.")
     _warn_if_set(ACTIVE_USER_VARIABLE)
 
@@ -71,6 +79,17 @@ def _checked(key: str, url: str | None) -> str:
     except NaiveError as failure:
         say(f"The key could not be tried: {failure.message}")
     return usable
+
+
+def _look_up(user: str, settings: config.Settings) -> None:
+    """Fail for a user that is not there, or not for this key; one that cannot be looked up now is let pass."""
+    with client_for(settings) as client, known_user():
+        try:
+            client.users.get(user)
+        except (InvalidInputError, UnauthorizedError, ForbiddenError, NotFoundError):
+            raise
+        except NaiveError as failure:
+            say(f"The user could not be looked up: {failure.message}")
 
 
 def _warn_if_set(variable: str) -> None:

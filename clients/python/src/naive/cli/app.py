@@ -2,24 +2,39 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
-from naive.cli import account, queue
+from naive.cli import account, keys, queue, users
 from naive.cli.output import report
-from naive.cli.words import say
-from naive.constants import VERSION
+from naive.cli.words import has_key, say, without_keys
+from naive.constants import API_KEY_VARIABLE, VERSION
 from naive.errors import NaiveError
+
+_KEY_AMONG_ARGUMENTS = f"""\
+Warning: There is an API key among the arguments, so it is now in the shell's history, and others could see it in the
+list of processes. Make another one with `naive keys create`, and revoke this one with `naive keys revoke`.
+No command takes a key as an argument: `naive login` asks for it or reads it from stdin, as in `naive login < key.txt`,
+and {API_KEY_VARIABLE} may hold it."""
 
 
 class ReportingGroup(TyperGroup):
     """A group of commands whose failures are told on stderr and end with exit code 1."""
 
+    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
+        if any(map(has_key, args)) and not extra.get("resilient_parsing"):  # which is to complete a line, not to run it
+            say(_KEY_AMONG_ARGUMENTS)
+        with _keys_cut_off():
+            return super().make_context(info_name, args, parent, **extra)
+
     def invoke(self, ctx: typer.Context) -> object:  # type: ignore[override]  # typer.Context is the only public name
         try:
-            return super().invoke(ctx)
+            with _keys_cut_off():
+                return super().invoke(ctx)
         except typer.Abort as abort:
             if isinstance(abort.__context__, KeyboardInterrupt):
                 raise KeyboardInterrupt from None  # Ctrl-C at a prompt is what it is everywhere
@@ -31,6 +46,16 @@ class ReportingGroup(TyperGroup):
         except OSError as fault:
             say(f"Error: {fault.strerror or fault}{f': {fault.filename}' if fault.filename else ''}.")
         raise typer.Exit(1)
+
+
+@contextmanager
+def _keys_cut_off() -> Iterator[None]:
+    """Cut off every key in what is said of wrong usage, which repeats arguments."""
+    try:
+        yield
+    except typer.TyperException as wrong:
+        wrong.message = without_keys(wrong.message)
+        raise
 
 
 def _print_version(wanted: bool) -> None:
@@ -63,3 +88,5 @@ def root(
 app.command("login")(account.login)
 app.command("use")(account.use)
 app.add_typer(queue.app, name="queue")
+app.add_typer(users.app, name="users")
+app.add_typer(keys.app, name="keys")

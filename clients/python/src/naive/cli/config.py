@@ -26,9 +26,9 @@ class Settings:
     user_id: str | None
 
 
-def settings(user: str | None, base_url: str | None) -> Settings:
+def settings(user: str | None, base_url: str | None, stored: Mapping[str, str] | None = None) -> Settings:
     """The settings in force: a flag wins over the environment, and that over what is stored."""
-    stored = readable()
+    stored = readable() if stored is None else stored
     key = os.environ.get(API_KEY_VARIABLE) or stored.get("api_key")
     url = base_url or current_base_url(stored)
     if not key:

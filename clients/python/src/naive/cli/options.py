@@ -6,15 +6,22 @@ from typing import Annotated, Any
 
 import typer
 
+from naive.cli.words import has_key
+
 
 def filled_in(value: str | None) -> str | None:
-    """What was given for a parameter; an empty value is an unset shell variable, and not the wish for a default."""
+    """What was given for a parameter; an empty value is an unset shell variable, and not the wish for a default.
+
+    An API key is refused: it would go into an address, and so into logs.
+    """
     if value == "":
         raise typer.BadParameter("it is empty, perhaps an unset shell variable.")
     try:
         (value or "").encode()
     except UnicodeEncodeError:
         raise typer.BadParameter(f"{value!r} is not UTF-8.") from None
+    if has_key(value or ""):
+        raise typer.BadParameter("it is an API key, which no command takes as an argument.")
     return value
 
 
@@ -36,6 +43,10 @@ HandlesArgument = Annotated[
     ),
 ]
 
+UserArgument = Annotated[str, typer.Argument(metavar="USER_ID", callback=filled_in, help="The user's id, or default.")]
+
+Limit = Annotated[int, typer.Option("--limit", metavar="N", help="How many at most, 1 to 100.")]
+Cursor = Annotated[str | None, typer.Option("--cursor", callback=filled_in, help="Go on where an earlier list ended.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the API's own JSON, as when piped.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 User = Annotated[

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, TextIO
 
 import typer
 
+from naive.cli.dialect import hint_of, translated
 from naive.cli.streams import writing
 from naive.cli.words import say
 from naive.errors import NaiveError
 
 if TYPE_CHECKING:
-    from naive.models import Answer
+    from naive.models import Answer, Page
 
 
 def wants_json(as_json: bool) -> bool:
@@ -37,6 +38,13 @@ def show(answer: Answer, as_json: bool) -> None:
         tables.draw(answer)
 
 
+def show_page(page: Page, as_json: bool) -> None:
+    """Print a page of a list, and say how to see the next."""
+    show(page, as_json)
+    if page.next_cursor:
+        say(f"There are more: add --cursor {page.next_cursor}")
+
+
 def emit(document: bytes) -> None:
     """Print one JSON document as it is."""
     with writing():
@@ -47,9 +55,9 @@ def emit(document: bytes) -> None:
 
 def report(error: NaiveError) -> None:
     """Tell what went wrong, what to do about it, and what to quote when asking for help."""
-    say(f"Error: {error.message}")
-    if error.hint:
-        say(f"Hint: {error.hint}")
+    say(f"Error: {translated(error.message)}")
+    if hint := hint_of(error):
+        say(f"Hint: {hint}")
     if error.details:
         say(f"Details: {json.dumps(error.details, ensure_ascii=False)}")
     facts = [

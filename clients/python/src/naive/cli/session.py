@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import TYPE_CHECKING, TypeVar
 
 from naive.cli import config
 from naive.errors import NotFoundError
 
 if TYPE_CHECKING:
-    from naive.client import UserClient
+    from naive.client import Naive, UserClient
     from naive.models import Queue
 
 Result = TypeVar("Result")
@@ -21,11 +21,36 @@ _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-
 
 def connect(user: str | None, base_url: str | None) -> UserClient:
     """A client for the settings in force."""
+    settings = config.settings(user, base_url)
+    client = client_for(settings)
+    return client if settings.user_id is None else client.for_user(settings.user_id)
+
+
+def connect_company(base_url: str | None) -> Naive:
+    """A client for what is the company's, whoever the active user is."""
+    return client_for(config.settings(None, base_url))
+
+
+def client_for(settings: config.Settings) -> Naive:
+    """A client with this key for this address."""
     from naive.client import Naive  # here, so that help and completion do not wait for the HTTP client to load
 
-    settings = config.settings(user, base_url)
-    client = Naive(settings.api_key, settings.base_url)
-    return client if settings.user_id is None else client.for_user(settings.user_id)
+    return Naive(settings.api_key, settings.base_url)
+
+
+@contextmanager
+def hinting(where: str) -> Iterator[None]:
+    """Say in this block where to look for the thing that is not there, unless the answer knows more."""
+    try:
+        yield
+    except NotFoundError as missing:
+        missing.hint = missing.hint or where
+        raise
+
+
+def known_user() -> AbstractContextManager[None]:
+    """Say in this block where to look for the user that is not there."""
+    return hinting("`naive users list` shows those there are.")
 
 
 def for_queue(client: UserClient, typed: str, call: Callable[[str], Result]) -> Result:

@@ -12,7 +12,19 @@ from rich.text import Text
 
 from naive.cli.rows import Row, fields, table
 from naive.cli.words import harmless, say
-from naive.models import Answer, DeadLetters, Message, Queue, QueueAttributes, QueuePage, Received, SentMessage
+from naive.models import (
+    Answer,
+    DeadLetters,
+    KeyPage,
+    Message,
+    NewKey,
+    Queue,
+    QueueAttributes,
+    QueuePage,
+    Received,
+    SentMessage,
+    UserPage,
+)
 
 _SHOWN_BODY = 2000
 _SHOWN_BODY_IN_ROW = 200
@@ -70,6 +82,44 @@ def _(letters: DeadLetters) -> None:
     _print_rows(rows, "There are no dead letters.", spare=("sent_at", "receives"), body=32)
 
 
+@draw.register
+def _(page: UserPage) -> None:
+    rows = [
+        {
+            "label": user.label,
+            "external_id": user.external_id,
+            "email": user.email,
+            "default": user.is_default,
+            "id": user.id,
+        }
+        for user in page.users
+    ]
+    none = "There are no users on this page."
+    _print_rows(_without_empty(rows), none, spare=("email", "default"), label=12, external_id=12, email=16)
+
+
+@draw.register
+def _(key: NewKey) -> None:
+    shown = dict(key)
+    _print_fields({name: shown[name] for name in shown if name not in ("last_used_at", "revoked")})
+
+
+@draw.register
+def _(page: KeyPage) -> None:
+    rows = [
+        {
+            "name": key.name,
+            "last_4": key.last_4,
+            "user": key.active_tenant_user_id,
+            "last used": key.last_used_at and key.last_used_at.date(),
+            "revoked": key.revoked,
+            "key_id": key.key_id,
+        }
+        for key in page.keys
+    ]
+    _print_rows(_without_empty(rows), "There are no keys on this page.", spare=("last used",), name=12)
+
+
 def live(queue: str, looks: Iterable[QueueAttributes]) -> None:
     """Show each look in the place of the one before."""
     console = Console()
@@ -87,6 +137,11 @@ def _counts(counts: QueueAttributes) -> Row:
         "delayed": counts.delayed,
         "dead letters": counts.dlq_depth,
     }
+
+
+def _without_empty(rows: Sequence[Row]) -> list[Row]:
+    """The rows without the columns in which no row has anything."""
+    return [{name: value for name, value in row.items() if any(row[name] is not None for row in rows)} for row in rows]
 
 
 def _print_message(message: Message) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from contextlib import suppress
 
@@ -11,10 +12,28 @@ _DIRECTIONS = (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x
 _ESCAPES = {code: f"\\x{code:02x}" for code in _CONTROLS} | {code: f"\\u{code:04x}" for code in _DIRECTIONS}
 
 
+_KEY = re.compile(r"nv_sk_live_[\w-]+")
+
+
 def say(words: str) -> None:
-    """Tell the person something that is not data; that nobody can be told is no reason to stop."""
+    """Tell the person something that is not data, and no key; that nobody can be told is no reason to stop."""
     with suppress(OSError):
-        print(harmless(words), file=sys.stderr)
+        print(without_keys(harmless(words)), file=sys.stderr)
+
+
+def counted(number: int, noun: str) -> str:
+    """How many there are of something."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def has_key(text: str) -> bool:
+    """Whether there is an API key in a text."""
+    return _KEY.search(text) is not None
+
+
+def without_keys(text: str) -> str:
+    """The text with every API key cut off."""
+    return _KEY.sub("nv_sk_live_…", text)
 
 
 def harmless(text: str) -> str:

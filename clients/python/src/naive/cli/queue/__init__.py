@@ -2,7 +2,7 @@
 
 import typer
 
-from naive.cli.queue import dead_letters, messages, queues, watching
+from naive.cli.queue import dead_letters, messages, queues, watching, work
 
 app = typer.Typer(help="Queues and their messages.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -16,6 +16,7 @@ app.command("receive")(messages.receive)
 app.command("ack")(messages.ack)
 app.command("retry")(messages.retry)
 app.command("extend")(messages.extend)
+app.command("work")(work.work)
 app.command("dlq")(dead_letters.dlq)
 app.command("redrive")(dead_letters.redrive)
 app.command("purge")(queues.purge)

@@ -10,12 +10,13 @@ from itertools import count
 
 import typer
 
-from naive.calls import encode
+from naive.calls.call import encode
 from naive.cli import output
+from naive.cli.dialect import translated
 from naive.cli.progress import progress
 from naive.cli.queue.lines import Line, open_file, read_lines, size_of
 from naive.cli.session import whole_queue
-from naive.cli.words import say
+from naive.cli.words import counted, say
 from naive.client import UserClient
 from naive.constants import MAX_ATTEMPTS, MAX_BATCH_BYTES, MAX_BATCH_MESSAGES
 from naive.errors import BadRequestError, NaiveError, PayloadTooLargeError, UnexpectedAnswerError
@@ -42,8 +43,8 @@ def send_file(client: UserClient, typed: str, file: str, group: str | None, dela
             with progress("Sending", size_of(stream), shown=not as_json) as advance:
                 sender.send_all(read_lines(stream), advance)
         finally:
-            dropped = f" {sender.duplicates:,} were duplicates and are not delivered." if sender.duplicates else ""
-            say(f"Sent {sender.sent:,} messages, {sender.failed:,} failed.{dropped}")
+            dropped = f" Duplicates, which are not delivered: {sender.duplicates:,}." if sender.duplicates else ""
+            say(f"Sent {counted(sender.sent, 'message')}, {sender.failed:,} failed.{dropped}")
     if sender.failed:
         raise typer.Exit(1)
 
@@ -169,4 +170,4 @@ def _failed_for_now(result: SendResult) -> bool:
 def _name_failed(results: Results) -> None:
     for number, result in sorted(results.items()):
         if result.error is not None:
-            say(f"Line {number}: {result.error.message} ({result.error.code})")
+            say(f"Line {number}: {translated(result.error.message)} ({result.error.code})")

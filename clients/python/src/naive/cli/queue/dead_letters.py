@@ -10,7 +10,7 @@ import typer
 from naive.cli import output
 from naive.cli.options import AsJson, BaseUrl, QueueArgument, User
 from naive.cli.session import connect, for_queue
-from naive.cli.words import say
+from naive.cli.words import counted, say
 from naive.constants import MAX_REDRIVE
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def redrive(queue: QueueArgument, as_json: AsJson = False, user: User = None, ba
     moved = for_queue(client, queue, lambda found: _redrive_all(client, found, shown=not as_json))
     if output.wants_json(as_json):
         output.emit(moved.model_dump_json().encode())
-    say(f"Moved {moved.moved:,} messages, {moved.remaining:,} remain.")
+    say(f"Moved {counted(moved.moved, 'message')}, {moved.remaining:,} left.")
     if moved.remaining:
         raise typer.Exit(1)
 

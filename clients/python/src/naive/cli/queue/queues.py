@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from naive.cli import output
-from naive.cli.options import AsJson, BaseUrl, QueueArgument, User, Yes, filled_in
+from naive.cli.options import AsJson, BaseUrl, Cursor, Limit, QueueArgument, User, Yes, filled_in
 from naive.cli.session import connect, for_queue
 from naive.cli.words import say
 from naive.constants import MAX_PAGE
@@ -55,10 +55,8 @@ def create(
 
 
 def list_queues(
-    limit: Annotated[int, typer.Option("--limit", metavar="N", help="How many at most, 1 to 100.")] = MAX_PAGE,
-    cursor: Annotated[
-        str | None, typer.Option("--cursor", callback=filled_in, help="Go on where an earlier list ended.")
-    ] = None,
+    limit: Limit = MAX_PAGE,
+    cursor: Cursor = None,
     as_json: AsJson = False,
     user: User = None,
     base_url: BaseUrl = None,
@@ -70,10 +68,7 @@ def list_queues(
       naive queue list
       naive queue list --json | jq -r '.queues[].id'
     """
-    page = connect(user, base_url).queue.list(limit=limit, cursor=cursor)
-    output.show(page, as_json)
-    if page.next_cursor:
-        say(f"There are more: add --cursor {page.next_cursor}")
+    output.show_page(connect(user, base_url).queue.list(limit=limit, cursor=cursor), as_json)
 
 
 def show(queue: QueueArgument, as_json: AsJson = False, user: User = None, base_url: BaseUrl = None) -> None:

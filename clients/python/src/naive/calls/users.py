@@ -1,0 +1,35 @@
+"""The calls about the company's users. They are the company's own, so no user is acted for."""
+
+from __future__ import annotations
+
+from naive.calls.call import ROOT, Call, answer_as, given, nothing, segment, unique
+from naive.models import User, UserPage
+
+_USERS = f"{ROOT}/users"
+
+
+def create_user(external_id: str | None, email: str | None, label: str | None) -> Call[User]:
+    body = given(external_id=external_id, email=email, label=label)
+    return Call("POST", _USERS, answer_as(User), body=body, idempotency_key=unique())
+
+
+def list_users(limit: int | None, cursor: str | None) -> Call[UserPage]:
+    return Call("GET", _USERS, answer_as(UserPage), query=given(limit=limit, cursor=cursor))
+
+
+def get_user(user_id: str) -> Call[User]:
+    return Call("GET", _user(user_id), answer_as(User))
+
+
+def update_user(user_id: str, external_id: str | None, email: str | None, label: str | None) -> Call[User]:
+    body = given(external_id=external_id, email=email, label=label)
+    return Call("PATCH", _user(user_id), answer_as(User), body=body)
+
+
+def delete_user(user_id: str, force: bool) -> Call[None]:
+    query = given(force="true" if force else None)
+    return Call("DELETE", _user(user_id), nothing, query=query, done_when_absent=True)
+
+
+def _user(user_id: str) -> str:
+    return f"{_USERS}/{segment(user_id)}"

@@ -1,0 +1,29 @@
+"""The company's API keys: the calls of `naive.keys`."""
+
+from __future__ import annotations
+
+from naive.calls import keys as calls
+from naive.connection import Connection
+from naive.models import KeyPage, NewKey
+
+
+class Keys:
+    """The API keys of a company. A key that is sealed to a user can do nothing here."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def create(self, name: str, *, active_tenant_user_id: str | None = None) -> NewKey:
+        """Make a key, sealed to a user if one is named; its `api_key` is shown this once.
+
+        A `SecretLostError` means that the key was made and its only showing was lost on the way.
+        """
+        return self._connection.run(calls.create_key(name, active_tenant_user_id))
+
+    def list(self, *, limit: int | None = None, cursor: str | None = None) -> KeyPage:
+        """One page of keys, revoked ones too; no key itself is shown again."""
+        return self._connection.run(calls.list_keys(limit, cursor))
+
+    def revoke(self, key_id: str) -> None:
+        """Make a key good for nothing; it may still be taken for five seconds."""
+        self._connection.run(calls.revoke_key(key_id))

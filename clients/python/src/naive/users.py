@@ -1,0 +1,36 @@
+"""The company's users: the calls of `naive.users`."""
+
+from __future__ import annotations
+
+from naive.calls import users as calls
+from naive.connection import Connection
+from naive.models import User, UserPage
+
+
+class Users:
+    """The end-users of a company. A key that is sealed to a user can `get` that one and nothing else here."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def create(self, *, external_id: str | None = None, email: str | None = None, label: str | None = None) -> User:
+        """Make a user; `external_id` is your own id for it, and no two users of the company have the same."""
+        return self._connection.run(calls.create_user(external_id, email, label))
+
+    def list(self, *, limit: int | None = None, cursor: str | None = None) -> UserPage:
+        """One page of users."""
+        return self._connection.run(calls.list_users(limit, cursor))
+
+    def get(self, user_id: str) -> User:
+        """A user; `default` is the one that a call without a user acts for."""
+        return self._connection.run(calls.get_user(user_id))
+
+    def update(
+        self, user_id: str, *, external_id: str | None = None, email: str | None = None, label: str | None = None
+    ) -> User:
+        """Change what is known of a user; what is left out stays."""
+        return self._connection.run(calls.update_user(user_id, external_id, email, label))
+
+    def delete(self, user_id: str, *, force: bool = False) -> None:
+        """Delete a user; one that still has anything only with `force`, and then all that it has."""
+        self._connection.run(calls.delete_user(user_id, force))

@@ -1,0 +1,368 @@
+"""Every operation of the deployed stack, made ready up to the one call that is its own, to be run under any rights."""
+
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+
+from tests.e2e.conftest import Api, invoked, operator, output, unique
+
+type Steps = list[Callable[[], object]]
+"""An operation that is ready to be run, step by step; one raises Failed when it does not do all that it should."""
+
+REFUSED = "failed on our side"
+LEFT = "left something to the reconciler"
+KEPT = "kept what it did not return or move"
+
+LARGE = "x" * (100 * 1024 + 1)
+"""A body of which the queue's record has to tell the receives."""
+OUTGROWING = '"' * (1024 * 1024)
+"""A body of which two do not fit into one answer."""
+
+
+class Failed(Exception):
+    """What an operation did not do."""
+
+
+def create_queue(api: Api) -> Steps:
+    taken_over = unique()
+    leave("QUEUE", api.queue(taken_over), state="creating", due="creating")
+    return [
+        lambda: repeated(api, "/v1/queue", {"name": unique()}, status=201),
+        lambda: done(api("POST", "/v1/queue", {"name": taken_over}), status=201),
+    ]
+
+
+def list_queues(api: Api) -> Steps:
+    return [lambda: done(api("GET", "/v1/queue"))]
+
+
+def get_queue(api: Api) -> Steps:
+    queue = api.queue()
+    return [lambda: done(api("GET", f"/v1/queue/{queue}"))]
+
+
+def update_queue(api: Api) -> Steps:
+    queue = api.queue()
+    return [lambda: done(api("PATCH", f"/v1/queue/{queue}", {"visibility_timeout": 5}))]
+
+
+def get_queue_attributes(api: Api) -> Steps:
+    queue = api.queue()
+    return [lambda: done(api("GET", f"/v1/queue/{queue}/attributes"))]
+
+
+def purge_queue(api: Api) -> Steps:
+    queue = api.queue()
+    return [lambda: repeated(api, f"/v1/queue/{queue}/purge", {}, status=202)]
+
+
+def delete_queue(api: Api) -> Steps:
+    queue = api.queue(dlq=True)
+
+    def act() -> None:
+        done(api("DELETE", f"/v1/queue/{queue}"), status=204)
+        expect_gone(("QUEUE", queue))
+
+    return [act]
+
+
+def send_message(api: Api) -> Steps:
+    path = f"/v1/queue/{api.queue()}/messages"
+    return [
+        lambda: repeated(api, path, {"body": "x"}, status=201),
+        lambda: done(api("POST", path, {"body": LARGE}), status=201),
+    ]
+
+
+def send_message_batch(api: Api) -> Steps:
+    path = f"/v1/queue/{api.queue()}/messages/batch"
+    return [
+        lambda: repeated(api, path, {"messages": [{"body": "x"}]}),
+        lambda: done(api("POST", path, {"messages": [{"body": LARGE}]})),
+    ]
+
+
+def receive_messages(api: Api) -> Steps:
+    queue = api.queue()
+    url = opened(queue, "url")
+    for _ in range(2):
+        operator("sqs").send_message(QueueUrl=url, MessageBody=OUTGROWING)
+
+    def act() -> None:
+        returned = done(api("GET", f"/v1/queue/{queue}/messages", max=10))["messages"]
+        if in_flight(url) > len(returned):
+            raise Failed(KEPT)
+
+    return [act]
+
+
+def delete_message(api: Api) -> Steps:
+    queue, (handle,) = leased(api, 1)
+    return [lambda: done(api("DELETE", f"/v1/queue/{queue}/messages", receipt_handle=handle), status=204)]
+
+
+def change_message_visibility(api: Api) -> Steps:
+    queue, (handle,) = leased(api, 1)
+    change = {"receipt_handle": handle, "visibility": 60}
+    return [lambda: done(api("PATCH", f"/v1/queue/{queue}/messages", change))]
+
+
+def settle_messages(api: Api) -> Steps:
+    queue, (first, second) = leased(api, 2)
+    path = f"/v1/queue/{queue}/messages/settle"
+    return [
+        lambda: repeated(api, path, {"ack": [first]}),
+        lambda: done(api("POST", path, {"extend": [{"receipt_handle": second, "visibility": 60}]})),
+    ]
+
+
+def peek_dlq(api: Api) -> Steps:
+    queue = api.queue(dlq=True)
+    return [lambda: done(api("GET", f"/v1/queue/{queue}/dlq/messages"))]
+
+
+def purge_dlq(api: Api) -> Steps:
+    queue = api.queue(dlq=True)
+    return [lambda: repeated(api, f"/v1/queue/{queue}/dlq/purge", {}, status=202)]
+
+
+def redrive_dlq(api: Api) -> Steps:
+    queue = api.queue(dlq=True)
+    path, url = f"/v1/queue/{queue}/redrive", opened(queue, "dlq_url")
+    # Sent past us, so that the queue's record does not tell of the large one.
+    small, _ = (operator("sqs").send_message(QueueUrl=url, MessageBody=body)["MessageId"] for body in ("x", LARGE))
+
+    def act() -> None:
+        repeated(api, path, {"message_ids": [small]})
+        if in_flight(url):
+            raise Failed(KEPT)
+
+    return [act, lambda: done(api("POST", path))]
+
+
+def create_user(api: Api) -> Steps:
+    return [lambda: repeated(api, "/v1/users", {"external_id": unique()}, status=201)]
+
+
+def list_users(api: Api) -> Steps:
+    return [lambda: done(api("GET", "/v1/users"))]
+
+
+def get_user(api: Api) -> Steps:
+    user = new_user(api)
+    return [lambda: done(api("GET", f"/v1/users/{user}"))]
+
+
+def update_user(api: Api) -> Steps:
+    user = new_user(api)
+    return [lambda: done(api("PATCH", f"/v1/users/{user}", {"external_id": unique()}))]
+
+
+def delete_user(api: Api) -> Steps:
+    user = new_user(api)
+
+    def act() -> None:
+        done(api("DELETE", f"/v1/users/{user}"), status=204)
+        patience = time.monotonic() + 5
+        while record("USER", user) and time.monotonic() < patience:
+            time.sleep(0.1)
+        expect_gone(("USER", user))
+
+    return [act]
+
+
+def destroy_user(api: Api) -> Steps:
+    user, queue, half_made = user_with_everything(api)
+
+    def act() -> None:
+        retire(user, half_made)
+        run("destroy_user", user=user)
+        expect_gone(("USER", user), ("QUEUE", queue), ("QUEUE", half_made))
+
+    return [act]
+
+
+def create_key(api: Api) -> Steps:
+    key = {"name": "worker", "active_tenant_user_id": new_user(api)}
+    return [lambda: repeated(api, "/v1/auth/keys", key, status=201, secret="api_key")]
+
+
+def list_keys(api: Api) -> Steps:
+    return [lambda: done(api("GET", "/v1/auth/keys"))]
+
+
+def delete_key(api: Api) -> Steps:
+    key = new_key(api)
+    return [lambda: done(api("DELETE", f"/v1/auth/keys/{key}"), status=204)]
+
+
+def get_limits(api: Api) -> Steps:
+    return [lambda: done(api("GET", "/v1/limits"))]
+
+
+def health(api: Api) -> Steps:
+    return [lambda: done(api("GET", "/health"))]
+
+
+def openapi(api: Api) -> Steps:
+    return [lambda: done(api("GET", "/openapi.json"))]
+
+
+def not_found(api: Api) -> Steps:
+    return [lambda: done(api("GET", "/nowhere"), status=404)]
+
+
+def bootstrap(_: Api) -> Steps:
+    company = unique()
+    return [
+        lambda: run("bootstrap", company=company),
+        lambda: run("bootstrap", company=company, new_key=True),
+    ]
+
+
+def reconcile(api: Api) -> Steps:
+    user, queue, half_made = user_with_everything(api)
+
+    def act() -> None:
+        retire(user, half_made)
+        run("reconcile")
+        expect_gone(("USER", user), ("QUEUE", queue), ("QUEUE", half_made))
+
+    return [act]
+
+
+SCENARIOS: dict[str, Callable[[Api], Steps]] = {
+    scenario.__name__: scenario
+    for scenario in (
+        bootstrap,
+        change_message_visibility,
+        create_key,
+        create_queue,
+        create_user,
+        delete_key,
+        delete_message,
+        delete_queue,
+        delete_user,
+        destroy_user,
+        get_limits,
+        get_queue,
+        get_queue_attributes,
+        get_user,
+        health,
+        list_keys,
+        list_queues,
+        list_users,
+        not_found,
+        openapi,
+        peek_dlq,
+        purge_dlq,
+        purge_queue,
+        receive_messages,
+        reconcile,
+        redrive_dlq,
+        send_message,
+        send_message_batch,
+        settle_messages,
+        update_queue,
+        update_user,
+    )
+}
+"""By the name of the function's folder: how it is made ready, for a caller who has just come."""
+
+
+def done(answer: httpx.Response, *, status: int = 200) -> Any:
+    """The body of an answer, which must have this status."""
+    if answer.status_code in (500, 503):
+        raise Failed(REFUSED)
+    if answer.status_code != status:
+        raise Failed(f"{answer.status_code} {answer.json()['error']['code']}")
+    return answer.json() if answer.content else None
+
+
+def repeated(api: Api, path: str, body: Any, *, status: int = 200, secret: str = "") -> None:
+    """A POST with an Idempotency-Key: one that is refused, one that is done, and its repeat, without the secret."""
+    done(api("POST", path, {"unknown": True}, headers={"Idempotency-Key": unique()}), status=400)
+    headers = {"Idempotency-Key": unique()}
+    first, second = (done(api("POST", path, body, headers=headers), status=status) for _ in range(2))
+    if second != first | ({secret: None} if secret else {}):
+        raise Failed("did it twice")
+
+
+def run(operation: str, **event: Any) -> None:
+    """A function that no request calls."""
+    try:
+        invoked(operation, **event)
+    except RuntimeError as fault:
+        raise Failed(REFUSED) from fault
+
+
+def leased(api: Api, number: int) -> tuple[str, list[str]]:
+    """A queue and the handles of so many messages of it."""
+    queue = api.queue()
+    for _ in range(number):
+        api.send(queue)
+    return queue, [message["receipt_handle"] for message in api.receive(queue, max=10)]
+
+
+def opened(queue: str, url: str) -> str:
+    """The address of an SQS queue whose policy, which shuts the operator out too, is taken away."""
+    address = str(record("QUEUE", queue)[url]["S"])
+    operator("sqs").set_queue_attributes(QueueUrl=address, Attributes={"Policy": ""})
+    return address
+
+
+def in_flight(url: str) -> int:
+    name = "ApproximateNumberOfMessagesNotVisible"
+    return int(operator("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=[name])["Attributes"][name])
+
+
+def new_user(api: Api) -> str:
+    return str(done(api("POST", "/v1/users", {"external_id": unique()}), status=201)["id"])
+
+
+def new_key(api: Api, **fields: Any) -> str:
+    return str(done(api("POST", "/v1/auth/keys", {"name": "worker", **fields}), status=201)["key_id"])
+
+
+def user_with_everything(api: Api) -> tuple[str, str, str]:
+    """A user with a sealed key, a task role and two queues, and the ids of all but the first two."""
+    user = new_user(api)
+    new_key(api, active_tenant_user_id=user)
+    trust = json.dumps({"Version": "2012-10-17", "Statement": []})
+    operator("iam").create_role(Path="/naive/local/", RoleName=f"task-{user}", AssumeRolePolicyDocument=trust)
+    path = f"/v1/users/{user}/queue"
+    one, other = (done(api("POST", path, {"name": unique()}), status=201)["id"] for _ in range(2))
+    return user, one, other
+
+
+def retire(user: str, half_made: str) -> None:
+    """Lets a user be deleted, of whom everything is left, while one of the queues was being made."""
+    leave("QUEUE", half_made, state="creating", due="creating")
+    leave("USER", user, status="deleting", due="user")
+
+
+def leave(kind: str, of: str, **fields: str) -> None:
+    """Lets a queue's or a user's record say that a function has died at it long ago."""
+    operator("dynamodb").update_item(
+        **where(kind, of),
+        UpdateExpression="SET due_at = :then, " + ", ".join(f"#{field} = :{field}" for field in fields),
+        ExpressionAttributeNames={f"#{field}": field for field in fields},
+        ExpressionAttributeValues={":then": {"N": "1"}} | {f":{name}": {"S": value} for name, value in fields.items()},
+    )
+
+
+def expect_gone(*records: tuple[str, str]) -> None:
+    if any(record(kind, of) for kind, of in records):
+        raise Failed(LEFT)
+
+
+def record(kind: str, of: str) -> Any:
+    """What the registry has of a queue or a user."""
+    return operator("dynamodb").get_item(**where(kind, of)).get("Item")
+
+
+def where(kind: str, of: str) -> dict[str, Any]:
+    return {"TableName": output("RegistryTableName"), "Key": {"pk": {"S": f"{kind}#{of}"}, "sk": {"S": kind}}}
