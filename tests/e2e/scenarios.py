@@ -15,6 +15,10 @@ type Steps = list[Callable[[], object]]
 REFUSED = "failed on our side"
 LEFT = "left something to the reconciler"
 KEPT = "kept what it did not return or move"
+CAME_BACK = "let what failed come back at once"
+
+NOBODY = "http://127.0.0.1:9/"
+"""A webhook that nobody answers."""
 
 LARGE = "x" * (100 * 1024 + 1)
 """A body of which the queue's record has to tell the receives."""
@@ -234,6 +238,27 @@ def reconcile(api: Api) -> Steps:
     return [act]
 
 
+def webhook_worker(api: Api) -> Steps:
+    queue = api.queue(visibility_timeout=1)
+    url = opened(queue, "url")
+    operator("dynamodb").update_item(
+        **where("QUEUE", queue),
+        UpdateExpression="SET consumer = :consumer",
+        ExpressionAttributeValues={":consumer": {"M": {"url": {"S": NOBODY}}}},
+    )
+    secret = {"pk": {"S": f"SECRET#{queue}"}, "sk": {"S": "SECRET"}, "secret": {"S": "whsec_" + "A" * 32}}
+    operator("dynamodb").put_item(TableName=output("RegistryTableName"), Item=secret)
+
+    def act() -> None:
+        message = delivered_natively(url)
+        run("webhook_worker", Records=[{**message, "eventSourceARN": f"arn:aws:sqs:::{url.rpartition('/')[2]}"}])
+        time.sleep(1.5)
+        if not in_flight(url):
+            raise Failed(CAME_BACK)
+
+    return [act]
+
+
 SCENARIOS: dict[str, Callable[[Api], Steps]] = {
     scenario.__name__: scenario
     for scenario in (
@@ -268,6 +293,7 @@ SCENARIOS: dict[str, Callable[[Api], Steps]] = {
         settle_messages,
         update_queue,
         update_user,
+        webhook_worker,
     )
 }
 """By the name of the function's folder: how it is made ready, for a caller who has just come."""
@@ -312,6 +338,19 @@ def opened(queue: str, url: str) -> str:
     address = str(record("QUEUE", queue)[url]["S"])
     operator("sqs").set_queue_attributes(QueueUrl=address, Attributes={"Policy": ""})
     return address
+
+
+def delivered_natively(url: str) -> dict[str, Any]:
+    """A message as a mapping hands it to a function."""
+    operator("sqs").send_message(QueueUrl=url, MessageBody="x")
+    (message,) = operator("sqs").receive_message(QueueUrl=url, MessageSystemAttributeNames=["All"])["Messages"]
+    return {
+        "messageId": message["MessageId"],
+        "receiptHandle": message["ReceiptHandle"],
+        "body": message["Body"],
+        "attributes": message["Attributes"],
+        "messageAttributes": {},
+    }
 
 
 def in_flight(url: str) -> int:

@@ -37,5 +37,6 @@ def _fields(operation: dict[str, Any], document: dict[str, Any]) -> Iterator[tup
 
 def _bounds_of(schema: dict[str, Any]) -> dict[str, Any]:
     """What a schema says of size, without what null, which is leaving out, says."""
-    given = next((option for option in schema.get("anyOf", []) if option.get("type") != "null"), {})
+    options: list[dict[str, Any]] = schema.get("anyOf", [])
+    given = next((option for option in options if option.get("type") != "null"), {})
     return {name: value for name, value in {**given, **schema}.items() if name in _BOUNDS}

@@ -46,7 +46,7 @@ Flag = Annotated[bool, BeforeValidator(lambda value: {"true": True, "false": Fal
 """For true or false that arrives as text, in a query."""
 
 
-_PLAIN = r"^[^\x00-\x1f\x7f]{1,%d}$"
+_PLAIN = r"^[^\x00-\x1f\x7f-\x9f]{1,%d}$"
 _NAME_RULE = "1 to 64 characters from A-Z a-z 0-9 _ -"
 
 CompanyName = Annotated[str, Field(pattern=NAME_PATTERN, description=_NAME_RULE)]
@@ -67,7 +67,7 @@ Email = Annotated[
     str,
     Field(
         max_length=254,
-        pattern=r"^[^\x00-\x20\x7f@]+@[^\x00-\x20\x7f@]+$",
+        pattern=r"^[^\x00-\x20\x7f-\x9f@]+@[^\x00-\x20\x7f-\x9f@]+$",
         description="an e-mail address of at most 254 characters",
     ),
 ]

@@ -58,7 +58,9 @@ def log_unhandled(fault: BaseException) -> None:
     while (cause := chain[-1].__cause__ or chain[-1].__context__) and cause not in chain:
         chain.append(cause)
     frames = [line.strip() for link in reversed(chain) for line in traceback.format_tb(link.__traceback__)]
-    logger.error("unhandled", extra={**_facts, "fault": " < ".join(map(_kind, chain)), "frames": frames})
+    # The request's own line is the one that tells of a change.
+    facts = {name: value for name, value in _facts.items() if name != "audit"}
+    logger.error("unhandled", extra={**facts, "fault": " < ".join(map(_kind, chain)), "frames": frames})
 
 
 def flush() -> None:

@@ -209,6 +209,7 @@ class World:
 
     def _start(self, start: Start) -> None:
         job = self._job(start.lease.delivery.message_id)
+        assert self.stopped_at is None, "it starts work although it was stopped"
         assert job.id not in self.running, "a message is handled twice at once"
         if self.settings.fifo:
             assert job.group not in {other.group for other in self.running.values()}, "two of a group at once"

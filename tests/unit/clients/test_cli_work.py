@@ -193,7 +193,7 @@ def test_a_person_sees_counters_and_what_commands_write(environment: dict[str, s
     terminal = Terminal(environment, "queue", "work", "jobs", "--exec", "echo 'hello \033[2J'; cat; exit 1")
     assert terminal.shows(b"Ctrl-C drains")
     assert terminal.shows(b"hello \\x1b[2J")
-    wait_for(lambda: bool(queue.given_back))
+    wait_for(lambda: bool(queue.given_back) and queue.polling == 1)
     terminal.process.send_signal(signal.SIGINT)
     assert terminal.shows(b"Ctrl-C gives back at once")
     queue.put("wakes the poll")

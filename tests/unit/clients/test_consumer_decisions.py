@@ -13,6 +13,7 @@ from naive import (
     NaiveError,
     NoAnswerError,
     RateLimitedError,
+    Retry,
     UnauthorizedError,
     UnavailableError,
 )
@@ -108,6 +109,13 @@ def test_while_there_is_plenty_several_receives_fill_the_room_together() -> None
     assert len(world.running) == 100, "ten receives one after the other would have taken two seconds"
 
 
+def test_only_one_receive_at_a_time_waits_for_long() -> None:
+    played = Played(concurrency=4, max=1)
+    played.lease("a")
+    waits = [call.wait for call in played.take(Receive) if isinstance(call, Receive)]
+    assert waits == [20, 1]
+
+
 def test_what_ends_together_is_acked_together() -> None:
     world = World([Job(f"m{n}", seconds=1) for n in range(10)], settings(concurrency=10))
     settles = world.settles
@@ -173,6 +181,7 @@ def test_a_lease_ends_twelve_hours_after_its_receive_whatever_the_handler_does()
     assert world.deliveries[0].lost
     assert world.loop.counts.lost == 1
     assert world.jobs[0].visible_at <= START + 12 * HOUR + 1
+    assert world.extensions <= 12 * HOUR / 300 + 1
 
 
 def test_a_handler_is_told_before_its_lease_ends_when_nothing_gets_through() -> None:
@@ -288,28 +297,46 @@ def test_a_server_that_asks_for_patience_gets_it_unless_a_lease_would_end_meanwh
     played = Played()
     played.lease("a")
     played.step(15.0)
-    played.loop.settle_failed(played.settle(), RateLimitedError("x", status=429, retry_after=4), played.now)
-    played.step(3.9)
+    played.loop.settle_failed(played.settle(), RateLimitedError("x", status=429, retry_after=6), played.now)
+    played.step(5.9)
     assert played.take(Settle) == []
-    played.step(1.0)
+    played.step(1.1)
     played.loop.settle_failed(played.settle(), RateLimitedError("x", status=429, retry_after=600), played.now)
-    played.step(6.0)
+    played.step(3.5)
     assert len(played.take(Settle)) == 1, "or the lease would have ended"
 
 
 def test_nothing_is_received_while_settling_fails() -> None:
     played = Played(concurrency=5, max=5)
     played.lease("a")
-    played.finish(played.start())
     under_way = played.receive()
+    played.finish(played.start())
     played.loop.settle_failed(played.settle(), UnavailableError("down", status=503), played.now)
-    played.loop.received(under_way, [], played.now)
-    played.step(0.1)
+    played.loop.received(under_way, [message("b")], played.now)
+    for _ in range(6):
+        played.step(9.0)
+        played.loop.settle_failed(played.settle(), UnavailableError("down", status=503), played.now)
     assert played.take(Receive) == []
+    played.step(9.0)
+    call = played.settle()
+    played.loop.settled(call, Settled(ack=[OK] * len(call.acked), extend=[OK] * len(call.extended)), played.now)
+    played.step()
+    played.lease("c")
+    assert len(played.take(Receive)) == 1, "now that all is well it fills its room again"
+
+
+def test_a_settle_call_does_not_wait_for_another() -> None:
+    played = Played(concurrency=2, max=2)
+    played.lease("a", "b")
+    first, second = played.take(Start)
+    assert isinstance(first, Start)
+    assert isinstance(second, Start)
+    played.finish(first)
     played.step(1.0)
-    played.loop.settled(played.settle(), Settled(ack=[OK]), played.now)
-    played.step(20.0)
-    assert len(played.take(Receive)) == 1
+    assert len(played.settle().acked) == 1
+    played.finish(second)
+    played.step(1.0)
+    assert len(played.settle().acked) == 1
 
 
 def test_an_entry_that_was_not_taken_is_sent_again() -> None:
@@ -370,6 +397,16 @@ def test_a_give_back_that_may_have_worked_is_not_repeated_since_somebody_may_hav
     assert start.lease.delivery.lost
 
 
+def test_a_give_back_that_may_have_worked_is_repeated_while_the_message_is_hidden_anyway() -> None:
+    played = Played()
+    played.lease("a")
+    played.finish(played.start(), Retry(after=5))
+    played.loop.settle_failed(played.settle(), NoAnswerError("lost"), played.now)
+    played.step(1.0)
+    played.loop.settled(played.settle(), Settled(retry=[EXPIRED]), played.now)
+    assert played.kinds()[-1] == "given_back", "it had worked"
+
+
 def test_a_give_back_that_surely_did_not_work_is_repeated() -> None:
     played = Played()
     played.lease("a")
@@ -403,6 +440,30 @@ def test_an_answer_that_does_not_fit_its_call_is_a_failure_of_the_call() -> None
     assert played.loop.counts.api_errors == 1
 
 
+def test_what_a_handler_says_after_it_was_told_that_its_message_is_lost_means_nothing() -> None:
+    played = Played()
+    played.lease("a")
+    start = played.start()
+    played.loop.stop_at_once(played.now)
+    played.step()
+    played.loop.settle_failed(played.settle(), UnavailableError("down", status=503), played.now)
+    played.finish(start)
+    played.step(1.0)
+    call = played.settle()
+    assert (len(call.acked), len(call.given_back)) == (0, 1)
+
+
+def test_what_comes_after_the_stop_is_given_back_at_once() -> None:
+    played = Played()
+    call = played.receive()
+    played.loop.stop(played.now)
+    played.step(3.0)
+    played.loop.received(call, [message("a")], played.now)
+    played.step()
+    assert len(played.settle().given_back) == 1
+    assert played.take(Start) == []
+
+
 def test_one_failure_on_fifo_gives_back_the_rest_of_its_group_unrun_and_no_other_group() -> None:
     work = [Job("a1", 1, failures=1, group="a"), Job("a2", 1, group="a"), Job("a3", 1, group="a")]
     work += [Job("b1", 1, group="b"), Job("b2", 1, group="b")]
@@ -411,6 +472,23 @@ def test_one_failure_on_fifo_gives_back_the_rest_of_its_group_unrun_and_no_other
     assert world.starts == ["a1", "b1", "b2", "a1", "a2", "a3"]
     assert world.given_back == ["a1", "a2", "a3"]
     assert world.loop.counts.failed == 1
+
+
+def test_what_was_received_behind_a_failure_goes_back_with_it_and_in_order() -> None:
+    played = Played(fifo=True, concurrency=5)
+    played.lease("1", "2", "3", group="g")
+    played.finish(played.start(), RuntimeError("failed"))
+    assert [lease.delivery.message_id for lease in played.settle().given_back] == ["1", "2", "3"]
+
+
+def test_what_was_received_behind_a_message_that_was_lost_goes_back_unrun() -> None:
+    played = Played(fifo=True, concurrency=5)
+    played.lease("1", "2", "3", group="g")
+    played.step(15.0)
+    played.loop.settled(played.settle(), Settled(extend=[EXPIRED, OK, OK]), played.now)
+    played.finish(played.start())
+    assert [lease.delivery.message_id for lease in played.settle().given_back] == ["2", "3"]
+    assert played.take(Start) == []
 
 
 def test_order_holds_in_twenty_groups_of_fifty_at_once() -> None:
@@ -451,6 +529,17 @@ def test_protection_is_renewed_before_it_is_over_and_kept_from_one_message_to_th
     assert max(later - earlier for earlier, later in pairwise(times)) < 600
 
 
+def test_work_does_not_start_while_protection_is_being_taken_away() -> None:
+    work = [Job("m", seconds=1), Job("n", seconds=1, arrives=START + 13)]
+    world = World(work, settings(protected=True))
+    world.protect_seconds = 5.0
+    started: list[float] = []
+    world.on_start = lambda start: started.append(world.now)
+    world.run(until=60)
+    assert [minutes for _, minutes in world.protections] == [10, None, 10, None]
+    assert started[1] >= world.protections[2][0] + 5
+
+
 def test_protection_that_is_not_given_does_not_keep_work_from_starting_and_is_asked_for_again() -> None:
     world = World([Job("m", seconds=100)], settings(protected=True))
     world.grants = False
@@ -464,7 +553,30 @@ def test_a_drain_ends_the_protection() -> None:
     world.at(2.0, world.stop)
     world.run()
     assert [minutes for _, minutes in world.protections] == [10, None]
+    assert world.now < START + 5
+
+
+def test_a_stop_at_once_ends_it_too_and_waits_for_no_handler_and_no_poll() -> None:
+    world = World([Job("m", seconds=40)], settings(protected=True, concurrency=2))
+    world.at(2.0, world.stop_at_once)
+    world.run()
     assert world.loop.is_over
+    assert [minutes for _, minutes in world.protections] == [10, None]
+    assert world.now < START + 3
+    assert world.loop.counts.unfinished == 1
+
+
+def test_a_drain_waits_for_a_handler_whose_message_was_lost() -> None:
+    played = Played()
+    played.lease("a")
+    start = played.start()
+    played.step(15.0)
+    played.loop.settled(played.settle(), Settled(extend=[EXPIRED]), played.now)
+    played.loop.stop(played.now)
+    played.step(5.0)
+    assert not played.loop.is_over
+    played.finish(start)
+    assert played.loop.is_over
 
 
 def test_pauses_have_a_limit_whatever_a_server_asks_for() -> None:

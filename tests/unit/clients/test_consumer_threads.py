@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from threading import Event as Flag
 from threading import Thread
 from typing import Any
@@ -13,8 +15,10 @@ from typing import Any
 import pytest
 
 from naive import Counts, Delivery, Event, InvalidInputError, NotFoundError, Retry, Stop
-from tests.unit.clients.fake_api import QUEUE_ID, fifo_json, queue_json
+from tests.unit.clients.fake_api import KEY, QUEUE_ID, fifo_json, queue_json
 from tests.unit.clients.fake_queue import Answer, FakeQueue, failure, messages_path
+
+README = Path(__file__).parents[3] / "clients/python/README.md"
 
 Handler = Callable[[Delivery], object]
 
@@ -60,6 +64,26 @@ def test_each_message_is_handled_and_acked_and_the_counts_are_answered(queue: Fa
     counts = queue.client().queue.consume(QUEUE_ID, lambda message: handled.append(message.body), idle_exit=0, wait=0)
     assert handled == queue.acked == ["a", "b", "c"]
     assert counts == Counts(received=3, started=3, done=3)
+
+
+def test_the_worker_of_the_readme_runs_as_it_stands(
+    queue: FakeQueue, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (worker,) = (
+        block for block in re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL) if "consume" in block
+    )
+    queue.put("not yet", body='"not yet"')
+    queue.put("a", body='"last"')
+
+    def work_on(job: str) -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    with queue.served() as url:
+        monkeypatch.setenv("NAIVE_BASE_URL", url)
+        monkeypatch.setenv("NAIVE_API_KEY", KEY)
+        exec(worker, {"queue_id": QUEUE_ID, "is_ready": lambda job: job == "last", "work_on": work_on})
+    assert (queue.acked, queue.given_back) == (["a"], [("not yet", 60)])
+    assert capsys.readouterr().out == "1 done, 0 failed\n"
 
 
 def test_as_many_handlers_run_at_once_as_are_wanted_and_no_more(queue: FakeQueue) -> None:

@@ -41,6 +41,11 @@ def test_help_does_not_wait_for_the_http_client() -> None:
     assert subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
+def test_a_program_that_only_sends_does_not_load_the_consumer() -> None:
+    loaded = "import sys, naive.client; print([m for m in sys.modules if m.startswith('naive.consumer')])"
+    assert subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
 def test_next_to_nothing_is_loaded_before_ctrl_c_can_be_answered() -> None:
     loaded = "import sys; before = {*sys.modules}; import naive.cli; print(*sorted({*sys.modules} - before))"
     started = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True)

@@ -41,6 +41,8 @@ LOST_MARGIN_SECONDS = 1.0
 LINGER_SECONDS = 0.05
 SETTLE_CALLS = 4
 POLL_CALLS = 10
+# Beside a receive that waits, others do not: a key has only so many places for receives that wait for longer than this.
+BESIDE_WAIT = 1
 EMPTY_PAUSE_SECONDS = 1.0
 LEAST_TIMEOUT_SECONDS = 1.0
 LONGEST_PAUSE_SECONDS = 900.0

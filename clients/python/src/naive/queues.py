@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from naive.calls import queues as calls
 from naive.calls.queues import QueueRef
 from naive.connection import Connection
 from naive.constants import CONCURRENCY, DRAIN_SECONDS, MAX_WAIT
-from naive.consumer import threads
-from naive.consumer.calls import Calls
-from naive.consumer.daemons import Hook
-from naive.consumer.events import Counts
-from naive.consumer.protection import Protection
-from naive.consumer.settings import Settings
-from naive.consumer.stop import Stop
-from naive.consumer.threads import Handler
 from naive.models import (
     DeadLetters,
     ExtendEntry,
@@ -33,6 +26,12 @@ from naive.models import (
     SentMessage,
     Settled,
 )
+
+if TYPE_CHECKING:
+    from naive.consumer.daemons import Hook
+    from naive.consumer.events import Counts
+    from naive.consumer.stop import Stop
+    from naive.consumer.threads import Handler
 
 
 class Queues:
@@ -187,6 +186,13 @@ class Queues:
 
         An error after which no call can succeed, such as a key that was revoked, is raised when the drain is over.
         """
+        # Here, since a program that only sends has no use for them.
+        from naive.consumer import threads
+        from naive.consumer.calls import Calls
+        from naive.consumer.protection import Protection
+        from naive.consumer.settings import Settings
+        from naive.consumer.stop import Stop
+
         found = queue if isinstance(queue, Queue) else self.get(queue)
         protection = Protection.of_this_task() if protect_task else None
         settings = Settings.of(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from naive.constants import EMPTY_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS, POLL_CALLS
+from naive.constants import BESIDE_WAIT, EMPTY_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS, POLL_CALLS
 from naive.consumer.commands import Receive
 from naive.retries import backoff
 
@@ -30,6 +30,8 @@ class Polls:
         """The call to make now, if any, when so many more messages could be started at once."""
         if self.next_at(room) > now:
             return None
+        # One waits for what is to come. Those beside it take what is there: waiting, they would be in others' way.
+        wait = min(wait, BESIDE_WAIT) if self._under_way else wait
         call = Receive(min(self._free(room), self._max), wait, self._visibility, now)
         self._under_way.append(call)
         return call
