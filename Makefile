@@ -45,7 +45,8 @@ reconcile: setup ## Show what functions that died have left, and the reconciler 
 	@$(PYTHON) -m local reconcile
 
 test: setup lint template ## Everything: lint, types, the template, and all tests with a local stack of their own
-	@$(PYTHON) -m local run -- $(PYTHON) -m pytest tests
+	@$(PYTHON) -m pytest tests/unit tests/integration -n auto
+	@$(PYTHON) -m local run -- $(PYTHON) -m pytest tests/e2e
 
 smoke-aws: dev ## Check a stack on AWS, with your AWS credentials and a key in NAIVE_API_KEY: make smoke-aws STACK=naive
 	@$(PYTHON) -m tests.smoke $(if $(STACK),-- "$$STACK",$(error STACK is missing: make smoke-aws STACK=naive))
