@@ -17,7 +17,7 @@ from tenancy.scaling import Consumer, Depth, Effect, Event, SendTick, SetDesired
 
 type Whereabouts = Literal["delayed", "ready", "in_flight", "gone"]
 type Lens = Literal["exact", "low", "high"]
-"""How SQS counts what changed within SETTLE_SECONDS: as it is; nowhere that it was not all the time; or wherever it was.
+"""How SQS counts what changed within SETTLE_SECONDS: rightly; only where it was all the time; or wherever it was.
 
 Every other count that is made of what was true at some time within these seconds lies between the last two.
 """
@@ -38,9 +38,10 @@ class ConditionFailed(Exception):
 
 @dataclass(eq=False)
 class Message:
-    """A message, and where it was since when."""
+    """A message, where it was since when, and how long a worker holds it."""
 
     history: list[tuple[int, Whereabouts]]
+    takes: int = 0
 
     @property
     def now(self) -> Whereabouts:
@@ -82,11 +83,17 @@ class Run:
 class World:
     """One queue and all that happens around it."""
 
-    def __init__(self, consumer: Consumer = DEFAULT, *, reconciler: bool = True) -> None:
+    def __init__(self, consumer: Consumer = DEFAULT, *, reconciler: bool = True, startup: int | None = None) -> None:
+        """With a startup, in seconds, the service's workers work; without one nobody does but who is told to."""
         self.now = START
         self.consumer = consumer
         self.state = State(tick=Tick(0, "made"))
         self.service = 0
+        """The desired count that the service has."""
+        self.startup = startup
+        self.hands = 0
+        """Workers that have started."""
+        self.ecs_accepts = True
         self.messages: list[Message] = []
         self.mail: list[Event] = []
         """What is on the tick queue, delivered or not, until its run has ended."""
@@ -121,12 +128,15 @@ class World:
 
     # What people, workers and the owner do.
 
-    def send(self, delay: int = 0, *, how_many: int = 1, stale: int = 0, tells: bool = True) -> Message:
+    def send(self, delay: int = 0, *, how_many: int = 1, takes: int = 0, stale: int = 0, tells: bool = True) -> Message:
         """Send messages through the API, by what it read `stale` seconds ago; or past it, when nobody tells."""
         for _ in range(how_many):
-            message = self._add("delayed" if delay else "ready")
+            # It was nowhere before: a count that lags does not know it.
+            message = Message([(self.now - 1, "gone"), (self.now, "delayed" if delay else "ready")], takes)
+            self.messages.append(message)
             if delay:
                 self._after(delay, partial(self._move, message, "delayed", "ready"))
+        self._note()
         if tells:
             self.wake(delay, stale=stale)
         else:
@@ -144,11 +154,6 @@ class World:
         self._move(message, "ready", "in_flight")
         lease = len(message.history)
         self._after(visibility, lambda: self._expire(message, lease))
-
-    def work(self, message: Message, seconds: int) -> None:
-        """Have a worker hold a message so long and acknowledge it."""
-        self.receive(message, seconds + 1)
-        self._after(seconds, partial(self.acknowledge, message))
 
     def acknowledge(self, message: Message) -> None:
         self._move(message, "in_flight", "gone")
@@ -190,6 +195,7 @@ class World:
             self.now = at
             self.check()
             happen()
+            self._take()
             self._note()
             self.check()
         self.now = end
@@ -220,11 +226,16 @@ class World:
                 self.quiet_writes = self.quiet_writes + 1 if len(self.runs) == 1 else 0
                 self._remember()
             case SetDesired(count):
+                if not self.ecs_accepts:
+                    raise TimeoutError
                 if count < self.service:
                     self.check_scaled_in(count, counted_since)
                 if count != self.service:
                     self.scaled.append((self.now, count))
                 self.service = count
+                self.hands = min(self.hands, count)
+                if self.startup is not None:
+                    self._after(self.startup, self._start)
                 self._note()
 
     def check_scaled_in(self, count: int, counted_since: int) -> None:
@@ -304,18 +315,22 @@ class World:
         lately = [message.lately(self.now - scaling.SETTLE_SECONDS) for message in self.messages]
         return sum(seen == {kind} if lens == "low" else kind in seen for seen in lately)
 
+    def _start(self) -> None:
+        self.hands = self.service
+        self._take()
+
+    def _take(self) -> None:
+        """Every worker that has nothing takes a message."""
+        free = self.hands - len(self.truly("in_flight"))
+        for message in self.truly("ready")[: max(0, free)]:
+            self.receive(message, message.takes + 1)
+            self._after(message.takes, partial(self.acknowledge, message))
+
     def _reconcile(self) -> None:
         self._after(RECONCILER_SECONDS, self._reconcile)
         self.net()
 
     # Bookkeeping.
-
-    def _add(self, where: Whereabouts) -> Message:
-        # It was nowhere before: a count that lags does not know it.
-        message = Message([(self.now - 1, "gone"), (self.now, where)])
-        self.messages.append(message)
-        self._note()
-        return message
 
     def _move(self, message: Message, before: Whereabouts, after: Whereabouts) -> None:
         if message.now == before:

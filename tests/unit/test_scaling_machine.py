@@ -6,7 +6,7 @@
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, product
 from typing import cast
 
 import pytest
@@ -30,7 +30,7 @@ from tenancy.scaling import (
     Tick,
     Write,
 )
-from tests.scaling_world import DEFAULT, RECONCILER_SECONDS, START, Fate, Lens, Run, World
+from tests.scaling_world import DEFAULT, RECONCILER_SECONDS, REDELIVERY_SECONDS, START, Fate, Lens, Run, World
 
 HANDLING = 5
 """For a tick to be delivered and a function to run, when nothing is wrong."""
@@ -40,13 +40,14 @@ MENDING = RECONCILER_SECONDS + LATE_SECONDS + DELAYED_SECONDS + ACT_SECONDS + HA
 consumers = st.builds(
     Consumer,
     min=st.sampled_from([0, 0, 0, 2]),
-    max=st.sampled_from([2, 3, 10]),
-    messages_per_worker=st.sampled_from([1, 2, 10]),
+    max=st.sampled_from([2, 10]),
+    messages_per_worker=st.sampled_from([1, 1, 10]),
     idle_seconds=st.sampled_from([60, 90, 200]),
     paused=st.just(False),
     protected=st.booleans(),
 )
 spans = st.sampled_from([0, 0, 1, 3, 9, 20, 35, 61, 80, 150, 400, 900])
+delays = st.sampled_from([0, 0, 0, 5, 70, 130, 900])
 how_many = st.sampled_from([1, 1, 2, 25])
 stale = st.integers(0, SENDER_SECONDS)
 lenses: st.SearchStrategy[Lens] = st.sampled_from(["exact", "low", "high"])
@@ -121,41 +122,35 @@ class Faithful(RuleBasedStateMachine):
 
     world: PromisingWorld
 
-    @initialize(consumer=consumers, then=spans)
-    def begin(self, consumer: Consumer, then: int) -> None:
-        self.world = PromisingWorld(consumer)
+    @initialize(consumer=consumers, startup=st.sampled_from([0, 1, 40]), then=spans)
+    def begin(self, consumer: Consumer, startup: int, then: int) -> None:
+        self.world = PromisingWorld(consumer, startup=startup)
         self.world.pass_by(then)
 
-    @rule(how_many=how_many, delay=st.sampled_from([0, 0, 0, 5, 70, 130, 900]), stale=stale, then=spans)
-    def send(self, how_many: int, delay: int, stale: int, then: int) -> None:
-        self.world.send(delay, how_many=how_many, stale=stale)
-        self.world.pass_by(then)
-
-    @rule(how_many=how_many, seconds=st.sampled_from([0, 1, 20, 70, 200, 500]), then=spans)
-    def work(self, how_many: int, seconds: int, then: int) -> None:
-        for message in self.world.truly("ready")[: how_many if self.world.service else 0]:
-            self.world.work(message, seconds)
+    @rule(how_many=how_many, delay=delays, takes=st.sampled_from([0, 1, 20, 70, 200, 500]), stale=stale, then=spans)
+    def send(self, how_many: int, delay: int, takes: int, stale: int, then: int) -> None:
+        self.world.send(delay, how_many=how_many, takes=takes, stale=stale)
         self.world.pass_by(then)
 
     @rule(how_many=how_many, visibility=st.sampled_from([5, 30, 100]), then=spans)
-    def take_and_crash(self, how_many: int, visibility: int, then: int) -> None:
+    def somebody_else_takes_and_crashes(self, how_many: int, visibility: int, then: int) -> None:
         for message in self.world.truly("ready")[:how_many]:
             self.world.receive(message, visibility)
         self.world.pass_by(then)
 
     @rule(stale=stale, then=spans)
-    def give_back(self, stale: int, then: int) -> None:
+    def a_worker_gives_back(self, stale: int, then: int) -> None:
         for message in self.world.truly("in_flight")[:1]:
             self.world.give_back(message, stale=stale)
         self.world.pass_by(then)
 
-    @rule(seconds=st.sampled_from([1, 100, 400]))
-    def all_is_done(self, seconds: int) -> None:
+    @rule(then=spans)
+    def all_is_done(self, then: int) -> None:
         for message in self.world.truly("ready"):
             self.world.receive(message, 30)
         for message in self.world.truly("in_flight"):
             self.world.acknowledge(message)
-        self.world.pass_by(seconds)
+        self.world.pass_by(then)
 
     @rule(consumer=consumers, paused=st.sampled_from([False, False, True]), then=spans)
     def change(self, consumer: Consumer, paused: bool, then: int) -> None:
@@ -199,6 +194,12 @@ class Faulty(Faithful):
     def send_and_tell_nobody(self, how_many: int, delay: int, then: int) -> None:
         self.world.send(delay, how_many=how_many, tells=False)
         self.world.pass_by(then)
+
+    @rule(then=spans)
+    def ecs_refuses(self, then: int) -> None:
+        self.world.ecs_accepts = False
+        self.world.pass_by(then)
+        self.world.ecs_accepts = True
 
     @rule(ready=lenses, in_flight=lenses, delayed=lenses)
     def counts_lag(self, ready: Lens, in_flight: Lens, delayed: Lens) -> None:
@@ -346,6 +347,47 @@ def test_a_message_is_found_without_any_net_whenever_it_is_sent(waits: tuple[int
         assert (world.service, world.state.mode, world.alive()) == (0, "asleep", set())
 
 
+@pytest.mark.parametrize("late", [0, SLOW])
+@pytest.mark.parametrize("paused_after", range(SURE_SECONDS))
+def test_no_act_that_comes_late_lasts(paused_after: int, late: int) -> None:
+    """The wake may come to its act late, and a look may repeat it late, after a pause was written and carried out."""
+    for slow_to_pause, slow_to_repeat in product([0, 3, 6, SLOW], repeat=2):
+        world = World(reconciler=False)
+        asleep(world)
+        world.fates.append(Fate((0, 0, 0, late)))
+        world.send()
+        world.pass_by(paused_after)
+        world.fates += [Fate((0, slow_to_pause)), Fate((0, slow_to_repeat))]
+        world.change(replace(world.consumer, paused=True))
+        world.pass_by(400)
+        assert (world.service, world.state.mode) == (0, "asleep")
+
+
+@pytest.mark.parametrize("step", range(6))
+@pytest.mark.parametrize("how_often", [1, 2, 9])
+def test_whoever_dies_at_whatever_step_is_made_good_without_any_net(how_often: int, step: int) -> None:
+    for woken in (True, False):
+        world = World(reconciler=False, startup=1)
+        asleep(world) if woken else awake(world)
+        world.fates += [Fate(dies_before=step)] * how_often
+        message = world.send(takes=300)
+        world.pass_by(how_often * REDELIVERY_SECONDS + STEADY_SECONDS + HANDLING)
+        assert world.service == 1
+        world.pass_by(300)
+        assert message.now == "gone"
+        world.pass_by(DEFAULT.idle_seconds + DOZE_SECONDS + 3 * STEADY_SECONDS)
+        assert (world.service, world.state.mode, world.alive()) == (0, "asleep", set())
+
+
+def test_a_send_mends_a_chain_that_broke() -> None:
+    world = World(reconciler=False)
+    with_a_broken_chain(world)
+    assert not world.alive()
+    world.send()
+    world.pass_by(1)
+    assert world.alive()
+
+
 def test_the_reconciler_alone_wakes_and_puts_to_sleep() -> None:
     world = World()
     world.pass_by(10)
@@ -374,7 +416,24 @@ def test_a_wake_has_a_worker_at_once_and_costs_few_looks() -> None:
     world.acknowledge(message)
     world.pass_by(900)
     assert world.scaled[-2:] == [(START + 400, 1), (START + 463, 0)]
-    assert [at - START - 400 for at, _ in world.looks] == [0, 3, 6, 12, 24, 39, 54, 63, 66, 69, 75, 87, 102, 117, 132, 143]
+    assert [at - START - 400 for at, _ in world.looks] == [
+        0,
+        3,
+        6,
+        12,
+        24,
+        39,
+        54,
+        63,
+        66,
+        69,
+        75,
+        87,
+        102,
+        117,
+        132,
+        143,
+    ]
 
 
 def test_a_message_that_is_sent_with_a_delay_has_a_worker_when_it_falls_due() -> None:
@@ -389,7 +448,7 @@ def test_a_message_that_is_sent_with_a_delay_has_a_worker_when_it_falls_due() ->
 
 EXAMPLES = os.environ.get("SCALING_EXAMPLES")
 SETTINGS = settings(
-    max_examples=int(EXAMPLES or 300),
+    max_examples=int(EXAMPLES or 200),
     stateful_step_count=30,
     deadline=None,
     derandomize=EXAMPLES is None,

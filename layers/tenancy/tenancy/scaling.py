@@ -1,4 +1,4 @@
-"""How many workers a queue's service has, and when somebody looks again: rules without a clock, whose effects are values.
+"""How many workers a queue's service has, and when somebody looks again: pure rules, whose effects are values.
 
 A queue is awake while its service has work, dozing once the count is at rest and somebody still looks, and asleep when
 nothing of it is scheduled. Looks happen one after the other: each sends the tick of the next, and the record names the
@@ -223,8 +223,7 @@ def _rest(event: Event, state: State, consumer: Consumer, depth: Depth, now: int
         reason = f"nothing to do, min {consumer.min}"
     rested = replace(state, mode="dozing", idle_since=idle_since, slack_since=None, busiest=0)
     after = _scaled(rested, count, reason, now)
-    asleep = after.sure and _elapsed(idle_since, DOZE_SECONDS, now)
-    return replace(after, mode="asleep") if asleep else after
+    return replace(after, mode="asleep") if _elapsed(idle_since, DOZE_SECONDS, now) else after
 
 
 def _scaled(state: State, count: int, reason: str, now: int) -> State:
@@ -241,7 +240,7 @@ def _pause(state: State, consumer: Consumer, depth: Depth, now: int) -> int:
         usual = DELAYED_SECONDS
     else:
         usual = STEADY_SECONDS
-    return min([usual, *(end - now for end in _ends(state, consumer) if end > now)])
+    return min([usual, *(end - now for end in _ends(state, consumer))])
 
 
 def _ends(state: State, consumer: Consumer) -> Iterator[int]:
