@@ -38,23 +38,20 @@ class ConditionFailed(Exception):
 
 @dataclass(eq=False)
 class Message:
-    """A message, where it was since when, and how long a worker holds it."""
+    """A message: where it is since when, where it was until when, and how long a worker holds it."""
 
-    history: list[tuple[int, Whereabouts]]
+    where: Whereabouts
+    since: int
     takes: int = 0
+    earlier: list[tuple[Whereabouts, int]] = field(default_factory=list)
 
-    @property
-    def now(self) -> Whereabouts:
-        return self.history[-1][1]
-
-    @property
-    def since(self) -> int:
-        return self.history[-1][0]
+    def move(self, where: Whereabouts, now: int) -> None:
+        self.earlier.append((self.where, now))
+        self.where, self.since = where, now
 
     def lately(self, after: int) -> set[Whereabouts]:
         """Everywhere it was later than that."""
-        ends = [at for at, _ in self.history[1:]]
-        return {where for (_, where), end in zip(self.history, ends, strict=False) if end > after} | {self.now}
+        return {where for where, until in self.earlier if until > after} | {self.where}
 
 
 @dataclass(frozen=True)
@@ -131,8 +128,8 @@ class World:
     def send(self, delay: int = 0, *, how_many: int = 1, takes: int = 0, stale: int = 0, tells: bool = True) -> Message:
         """Send messages through the API, by what it read `stale` seconds ago; or past it, when nobody tells."""
         for _ in range(how_many):
-            # It was nowhere before: a count that lags does not know it.
-            message = Message([(self.now - 1, "gone"), (self.now, "delayed" if delay else "ready")], takes)
+            message = Message("gone", self.now, takes)  # A count that lags does not know it.
+            message.move("delayed" if delay else "ready", self.now)
             self.messages.append(message)
             if delay:
                 self._after(delay, partial(self._move, message, "delayed", "ready"))
@@ -152,7 +149,7 @@ class World:
     def receive(self, message: Message, visibility: int) -> None:
         """Lease a message to a worker, the service's or another."""
         self._move(message, "ready", "in_flight")
-        lease = len(message.history)
+        lease = len(message.earlier)
         self._after(visibility, lambda: self._expire(message, lease))
 
     def acknowledge(self, message: Message) -> None:
@@ -190,6 +187,8 @@ class World:
     def pass_by(self, seconds: int) -> None:
         """Let time pass, and all happen that happens meanwhile."""
         end = self.now + seconds
+        known = self.now - scaling.SETTLE_SECONDS
+        self.messages = [message for message in self.messages if message.where != "gone" or message.since > known]
         while self._timers and self._timers[0][0] <= end:
             at, _, happen = heapq.heappop(self._timers)
             self.now = at
@@ -204,7 +203,7 @@ class World:
 
     def truly(self, *whereabouts: Whereabouts) -> list[Message]:
         """The messages that are there, whatever SQS counts."""
-        return [message for message in self.messages if message.now in whereabouts]
+        return [message for message in self.messages if message.where in whereabouts]
 
     def alive(self) -> set[Event]:
         """What is on the tick queue or being handled, and leads to a look."""
@@ -333,13 +332,13 @@ class World:
     # Bookkeeping.
 
     def _move(self, message: Message, before: Whereabouts, after: Whereabouts) -> None:
-        if message.now == before:
+        if message.where == before:
             self._note()
-            message.history.append((self.now, after))
+            message.move(after, self.now)
             self._note()
 
     def _expire(self, message: Message, lease: int) -> None:
-        if len(message.history) == lease:
+        if len(message.earlier) == lease:
             self._move(message, "in_flight", "ready")
 
     def _after(self, seconds: int, happen: Callable[[], None]) -> None:

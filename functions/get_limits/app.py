@@ -5,9 +5,10 @@ from typing import TypedDict
 from tenancy import description, limits
 from tenancy.aws import QUEUES_PER_USER
 from tenancy.description import Bounds
-from tenancy.endpoint import public
+from tenancy.endpoint import MAX_BODY, REPEAT_SECONDS, public
 from tenancy.limits import FairUse
-from tenancy.messages import MAX_BYTES
+from tenancy.messages import DEDUP_SECONDS, IN_FLIGHT, MAX_BATCH_BYTES, MAX_BYTES
+from tenancy.queues import DLQ_RETENTION
 from tenancy.receipts import MAX_LEASE, MAX_LENGTH
 from tenancy.registry import PURGE_SECONDS
 
@@ -18,7 +19,13 @@ class Limits(TypedDict):
     fair_use: FairUse
     queues_per_user: int
     message_bytes: int
+    batch_bytes: int
+    request_bytes: int
     lease_seconds: int
+    in_flight_messages: int
+    dead_letter_retention_seconds: int
+    dedup_window_seconds: int
+    idempotency_seconds: int
     receipt_handle_characters: int
     seconds_between_purges: int
     fields: Bounds
@@ -30,7 +37,13 @@ def handler() -> Limits:
         "fair_use": limits.FAIR_USE,
         "queues_per_user": QUEUES_PER_USER,
         "message_bytes": MAX_BYTES,
+        "batch_bytes": MAX_BATCH_BYTES,
+        "request_bytes": MAX_BODY,
         "lease_seconds": MAX_LEASE,
+        "in_flight_messages": IN_FLIGHT,
+        "dead_letter_retention_seconds": DLQ_RETENTION,
+        "dedup_window_seconds": DEDUP_SECONDS,
+        "idempotency_seconds": REPEAT_SECONDS,
         "receipt_handle_characters": MAX_LENGTH,
         "seconds_between_purges": PURGE_SECONDS,
         "fields": _FIELDS,

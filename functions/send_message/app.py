@@ -7,4 +7,4 @@ from tenancy.endpoint import Request, endpoint
 
 @endpoint(body=NewMessage, status=201)
 def handler(request: Request[NewMessage]) -> SentMessage:
-    return producer.send(request.queue, request.input)
+    return producer.send(request.queue, request.input, request.tenant.key_id, request.deadline)

@@ -8,6 +8,7 @@ from tenancy import producer
 from tenancy.drafts import NewMessage, SentMessage
 from tenancy.endpoint import Request, endpoint
 from tenancy.errors import Failed
+from tenancy.messages import MAX_BATCH_BYTES
 from tenancy.models import Input
 
 
@@ -20,6 +21,7 @@ class SentMessages(TypedDict):
     results: list[SentMessage | Failed]
 
 
-@endpoint(body=NewMessages, max_bytes=2 * 1024 * 1024)
+@endpoint(body=NewMessages, max_bytes=MAX_BATCH_BYTES)
 def handler(request: Request[NewMessages]) -> SentMessages:
-    return {"results": producer.send_batch(request.queue, request.input.messages, request.deadline)}
+    sent = producer.send_batch(request.queue, request.input.messages, request.tenant.key_id, request.deadline)
+    return {"results": sent}

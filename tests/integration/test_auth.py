@@ -153,6 +153,12 @@ def test_the_subject_is_as_the_table_says(
                 assert (answer.status, answer.json["user_id"]) == (201, people.ids[whom])
 
 
+def test_an_empty_header_names_nobody_who_exists(api: Api) -> None:
+    answer = api("POST", "/v1/queue", {"name": "jobs"}, headers={"x-naive-user-id": ""})
+    assert (answer.status, answer.code) == (404, "not_found")
+    assert api("GET", "/v1/queue").json["queues"] == []
+
+
 def test_a_bad_key_is_unauthorized_whoever_is_named(people: People) -> None:
     revoked = people.clients["open"].new_key()
     change_key(revoked, "revoked", True)

@@ -181,3 +181,29 @@ def test_a_request_is_one_line_with_its_tenant_and_outcome(api: Api, capsys: pyt
 def assert_nothing_leaks(api: Api, text: str) -> None:
     for secret in (api.key[-43:], PLANTED, "arn:aws", "sqs.us-east-1", "sqs.secret"):
         assert secret not in text
+
+
+@pytest.mark.parametrize(
+    "raw", ['{"name": "a", "name": "b"}', '{"name": "a", "na\\u006de": null}', '{"x": {"y": 1, "y": 1}}']
+)
+def test_a_field_that_is_given_twice_is_refused(api: Api, raw: str) -> None:
+    answer = api("POST", "/v1/queue", raw=raw)
+    assert (answer.status, answer.code) == (400, "invalid_input")
+    assert "given more than once" in answer.json["error"]["message"]
+    assert api("GET", "/v1/queue").json["queues"] == []
+
+
+def test_an_error_never_repeats_a_key_that_stood_where_none_belongs(api: Api) -> None:
+    queue = api.queue()
+    message = {"body": "x", "attributes": {f"{api.key} ": "v"}}
+    taken = api("POST", "/v1/users", {"external_id": api.key})
+    assert taken.status == 201
+    for answer in (
+        api("POST", "/v1/users", {api.key: 1}),
+        api("GET", "/v1/queue", **{api.key: 1}),
+        api("POST", "/v1/users", {"external_id": api.key}),
+        api("POST", f"/v1/queue/{queue}/messages", message),
+        api("POST", f"/v1/queue/{queue}/messages/batch", {"messages": [message]}),
+    ):
+        assert api.key[11:] not in answer.text
+        assert "nv_sk_live_…" in json.loads(answer.text.replace("\\u2026", "…")).__repr__()

@@ -289,7 +289,7 @@ def test_one_more_than_allowed_is_429_after_a_second(
     hold(api, *(f"{later + n}-{n}" for n in range(3)))
     answer = wait(api, queue)
     assert (answer.status, answer.code) == (429, "rate_limited")
-    assert answer.json["error"]["message"] == "3 long polls of this key are waiting already"
+    assert answer.json["error"]["message"] == "3 calls of this key are waiting already"
     assert "wait=1" in answer.json["error"]["hint"]
     assert (answer.headers["X-RateLimit-Limit"], answer.headers["X-RateLimit-Remaining"]) == ("3", "0")
     assert answer.headers["X-RateLimit-Reset"] == answer.headers["Retry-After"]

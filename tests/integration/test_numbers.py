@@ -36,4 +36,5 @@ def test_an_operation_without_bounds_is_not_listed(api: Api) -> None:
     fields = api("GET", "/v1/limits").json["fields"]
     assert "health" not in fields
     assert "create_queue_for_user" not in fields
+    assert fields["create_key"] == {"name": {"maxLength": 100}}
     assert fields["send_message_batch"]["messages"] == {"minItems": 1, "maxItems": 100}

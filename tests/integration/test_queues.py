@@ -50,12 +50,12 @@ def test_a_null_is_the_same_as_leaving_the_field_out(api: Api) -> None:
 @pytest.mark.parametrize(
     ("settings", "says"),
     [
-        ({}, "name is required: 1 to 64 characters"),
-        ({"name": ""}, "name must be 1 to 64 characters"),
-        ({"name": "x" * 65}, "name must be 1 to 64 characters"),
-        ({"name": "bad name!"}, "name must be 1 to 64 characters"),
-        ({"name": "jobs\n"}, "name must be 1 to 64 characters"),
-        ({"name": 7}, "name must be 1 to 64 characters"),
+        ({}, "name is required: a string of 1 to 64 characters"),
+        ({"name": ""}, "name must be a string of 1 to 64 characters"),
+        ({"name": "x" * 65}, "name must be a string of 1 to 64 characters"),
+        ({"name": "bad name!"}, "name must be a string of 1 to 64 characters"),
+        ({"name": "jobs\n"}, "name must be a string of 1 to 64 characters"),
+        ({"name": 7}, "name must be a string of 1 to 64 characters"),
         ({"name": None}, "name is required"),
         ({"name": "j", "type": "FIFO"}, "type must be one of standard, fifo"),
         ({"name": "j", "dlq": "true"}, "dlq must be true or false"),

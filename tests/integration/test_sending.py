@@ -291,7 +291,7 @@ def test_the_first_large_message_waits_until_every_receive_knows_and_the_next_on
         if forget:
             forget_grants()
         api.send(queue, "x" * 200_000)
-    assert slept[1:] == [0.0, 0.0]
+    assert slept[1:] == []
 
 
 def test_a_send_costs_one_read_and_one_call_and_then_one_call(api: Api, calls: Calls) -> None:

@@ -49,24 +49,24 @@ def test_default_and_me_are_the_companys_default_user_or_the_one_of_the_key(api:
 
 
 BAD_DETAILS = [
-    ({"external_id": ""}, "external_id must be 1 to 200 characters, none of them a control character"),
-    ({"external_id": "x" * 201}, "external_id must be 1 to 200 characters"),
-    ({"external_id": "a\nb"}, "external_id must be 1 to 200 characters"),
-    ({"external_id": "ab\n"}, "external_id must be 1 to 200 characters"),
-    ({"external_id": "a\x7fb"}, "external_id must be 1 to 200 characters"),
-    ({"external_id": "\ud800"}, "external_id must be 1 to 200 characters"),
-    ({"external_id": 17}, "external_id must be 1 to 200 characters"),
+    ({"external_id": ""}, "external_id must be a string of 1 to 200 characters, none of them a control character"),
+    ({"external_id": "x" * 201}, "external_id must be a string of 1 to 200 characters"),
+    ({"external_id": "a\nb"}, "external_id must be a string of 1 to 200 characters"),
+    ({"external_id": "ab\n"}, "external_id must be a string of 1 to 200 characters"),
+    ({"external_id": "a\x7fb"}, "external_id must be a string of 1 to 200 characters"),
+    ({"external_id": "\ud800"}, "external_id must be a string of 1 to 200 characters"),
+    ({"external_id": 17}, "external_id must be a string of 1 to 200 characters"),
     ({"email": "ada"}, "email must be an e-mail address"),
     ({"email": "a@b@c"}, "email must be an e-mail address"),
     ({"email": "a b@c"}, "email must be an e-mail address"),
     ({"email": "@c"}, "email must be an e-mail address"),
     ({"email": "a@" + "c" * 253}, "email must be an e-mail address of at most 254 characters"),
     ({"email": ["ada@example.com"]}, "email must be an e-mail address"),
-    ({"label": ""}, "label must be 1 to 200 characters"),
-    ({"label": "x" * 201}, "label must be 1 to 200 characters"),
-    ({"label": "\x00"}, "label must be 1 to 200 characters"),
-    ({"label": True}, "label must be 1 to 200 characters"),
-    ({"label": {"en": "Ada"}}, "label must be 1 to 200 characters"),
+    ({"label": ""}, "label must be a string of 1 to 200 characters"),
+    ({"label": "x" * 201}, "label must be a string of 1 to 200 characters"),
+    ({"label": "\x00"}, "label must be a string of 1 to 200 characters"),
+    ({"label": True}, "label must be a string of 1 to 200 characters"),
+    ({"label": {"en": "Ada"}}, "label must be a string of 1 to 200 characters"),
     ({"status": "deleted"}, "unknown field 'status'; known: external_id, email, label"),
     ({"id": new_id()}, "unknown field 'id'"),
     ({"is_default": True}, "unknown field 'is_default'"),
@@ -215,7 +215,7 @@ def test_a_list_leaves_out_a_user_that_is_deleted_while_it_is_read(api: Api, cal
         ({"limit": 0}, "limit must be a whole number from 1 to 100, not 0"),
         ({"limit": 101}, "limit must be a whole number from 1 to 100, not 101"),
         ({"cursor": "garbled"}, "cursor must be the next_cursor"),
-        ({"external_id": "x"}, "unknown field 'external_id'; known: limit, cursor"),
+        ({"email": "x"}, "unknown field 'email'; known: limit, cursor, external_id"),
     ],
 )
 def test_a_bad_query_is_refused(api: Api, query: Any, says: str) -> None:
@@ -313,3 +313,22 @@ def test_a_name_is_not_taken_over_for_a_user_that_is_deleted_at_that_moment(
     assert client("POST", "/v1/queue", {"name": "jobs"}).code == "not_found"
     destroy_user(client.user)
     assert traces(client.user) == []
+
+
+def test_a_user_is_found_by_its_external_id(api: Api, stranger: Api) -> None:
+    wanted = api("POST", "/v1/users", {"external_id": "4711"}).json
+    stranger("POST", "/v1/users", {"external_id": "4712"})
+    found = api("GET", "/v1/users", external_id="4711").json
+    assert found == {"users": [wanted], "next_cursor": None}
+    assert api("GET", "/v1/users", external_id="4712").json["users"] == []
+    assert api("GET", "/v1/users", external_id="4711", cursor="x").status == 400
+    assert api("DELETE", f"/v1/users/{wanted['id']}").status == 204
+    assert api("GET", "/v1/users", external_id="4711").json["users"] == []
+
+
+def test_a_header_does_not_say_who_is_deleted(api: Api) -> None:
+    victim = api("POST", "/v1/users", {}).json["id"]
+    for nobody in ("me", "default"):
+        answer = api("DELETE", f"/v1/users/{nobody}", headers={"x-naive-user-id": victim}, force="true")
+        assert (answer.status, answer.code) == (400, "invalid_input")
+    assert api("GET", f"/v1/users/{victim}").status == 200

@@ -215,7 +215,8 @@ def test_a_pause_goes_to_0_at_once_and_a_start_looks_what_there_is() -> None:
     slept = decide(TICK, paused, consumer(paused=True, min=1), busy, later)
     assert (slept.mode, slept.desired) == ("asleep", 0)
     assert decide("changed", slept, consumer(), busy, later).mode == "awake"
-    assert decide("changed", slept, consumer(), NOTHING, later).mode == "dozing"
+    resumed = decide("changed", slept, consumer(), NOTHING, later)
+    assert (resumed.mode, resumed.idle_since) == ("dozing", later)
 
 
 LATE = NOW - LATE_SECONDS

@@ -34,7 +34,8 @@ from tests.scaling_world import DEFAULT, RECONCILER_SECONDS, REDELIVERY_SECONDS,
 
 HANDLING = 5
 """For a tick to be delivered and a function to run, when nothing is wrong."""
-MENDING = RECONCILER_SECONDS + LATE_SECONDS + DELAYED_SECONDS + ACT_SECONDS + HANDLING
+SLOW_HANDLING = HANDLING + ACT_SECONDS
+MENDING = RECONCILER_SECONDS + LATE_SECONDS + DELAYED_SECONDS + SLOW_HANDLING
 """After something broke: until the reconciler has found it and a look went well."""
 
 consumers = st.builds(
@@ -56,6 +57,8 @@ lenses: st.SearchStrategy[Lens] = st.sampled_from(["exact", "low", "high"])
 class PromisingWorld(World):
     """A world that notices when a promise is broken."""
 
+    handling = HANDLING
+
     def check(self) -> None:
         self.check_work_has_workers()
         self.check_idleness_ends_in_sleep()
@@ -75,7 +78,7 @@ class PromisingWorld(World):
             return
         settle = SETTLE_SECONDS if self.misreads else 0
         # One that changes twice within a doze may hide from all of its looks. It is for the nets.
-        within = MENDING if self.misreads else DELAYED_SECONDS + HANDLING
+        within = MENDING if self.misreads else DELAYED_SECONDS + self.handling
         for message in self.truly("ready", "in_flight"):
             assert not self.lasts(within, self.alone_since, message.since + settle), "nobody works"
 
@@ -86,10 +89,10 @@ class PromisingWorld(World):
         settle = SETTLE_SECONDS if self.misreads else 0
         since = max(self.last_busy + settle, self.last_woken, self.last_ordered)
         rest = 0 if self.consumer.paused else self.consumer.min
-        at_rest = self.consumer.idle_seconds + STEADY_SECONDS + HANDLING
+        at_rest = self.consumer.idle_seconds + STEADY_SECONDS + 2 * self.handling
         if self.lasts(at_rest, since):
             assert self.service == rest, "not at rest after idleness"
-        asleep = at_rest + DOZE_SECONDS + DELAYED_SECONDS + HANDLING
+        asleep = at_rest + DOZE_SECONDS + DELAYED_SECONDS + 2 * self.handling
         if not self.truly("delayed") and self.lasts(asleep, since, self.last_delayed + settle):
             assert self.state.mode == "asleep", "not asleep after a doze"
             assert not self.live_ticks(), "asleep, and a tick is scheduled"
@@ -103,7 +106,7 @@ class PromisingWorld(World):
 
     def check_limits(self) -> None:
         """The count stays within what the owner set."""
-        if self.lasts(SURE_SECONDS + STEADY_SECONDS + HANDLING, self.last_ordered):
+        if self.lasts(SURE_SECONDS + STEADY_SECONDS + self.handling, self.last_ordered):
             low, high = (0, 0) if self.consumer.paused else (0, self.consumer.max)
             assert low <= self.service <= high, "outside the limits"
             assert self.service >= self.consumer.min or self.consumer.paused, "fewer than min"
@@ -132,7 +135,7 @@ class Faithful(RuleBasedStateMachine):
         self.world.send(delay, how_many=how_many, takes=takes, stale=stale)
         self.world.pass_by(then)
 
-    @rule(how_many=how_many, visibility=st.sampled_from([5, 30, 100]), then=spans)
+    @rule(how_many=how_many, visibility=st.sampled_from([5, 30, 100, 1000]), then=spans)
     def somebody_else_takes_and_crashes(self, how_many: int, visibility: int, then: int) -> None:
         for message in self.world.truly("ready")[:how_many]:
             self.world.receive(message, visibility)
@@ -173,6 +176,10 @@ class Faithful(RuleBasedStateMachine):
 
 class Faulty(Faithful):
     """Everything that can go wrong does."""
+
+    @initialize()
+    def everything_may_be_slow(self) -> None:
+        self.world.handling = SLOW_HANDLING
 
     @rule(step=st.integers(0, 5), waits=st.lists(st.sampled_from([0, 1, 6]), max_size=4))
     def a_function_will_die(self, step: int, waits: list[int]) -> None:
@@ -374,7 +381,7 @@ def test_whoever_dies_at_whatever_step_is_made_good_without_any_net(how_often: i
         world.pass_by(how_often * REDELIVERY_SECONDS + STEADY_SECONDS + HANDLING)
         assert world.service == 1
         world.pass_by(300)
-        assert message.now == "gone"
+        assert message.where == "gone"
         world.pass_by(DEFAULT.idle_seconds + DOZE_SECONDS + 3 * STEADY_SECONDS)
         assert (world.service, world.state.mode, world.alive()) == (0, "asleep", set())
 

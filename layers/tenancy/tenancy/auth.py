@@ -89,7 +89,7 @@ def _asked(headers: Mapping[str, str], path: Mapping[str, str]) -> _Asked:
     named = (path.get("user_id"), headers.get("x-naive-user-id"))
     return _Asked(
         sha256(bearer[1].encode()).hexdigest(),
-        tuple(name for name in named if name and name not in _NOBODY),
+        tuple(name for name in named if name is not None and name not in _NOBODY),
         path.get("id"),
     )
 

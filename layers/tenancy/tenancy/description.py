@@ -8,7 +8,7 @@ from typing import Any
 TEXT = resources.files("tenancy").joinpath("openapi.json").read_text(encoding="utf-8")
 """The OpenAPI document."""
 
-_BOUNDS = ("minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "default")
+_BOUNDS = ("minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "maxProperties", "default")
 
 Bounds = dict[str, dict[str, dict[str, Any]]]
 

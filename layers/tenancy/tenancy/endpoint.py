@@ -4,6 +4,7 @@ import base64
 import functools
 import json
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
@@ -22,8 +23,10 @@ type Handler = Callable[[Event, Any], Answer]
 
 _NO_ROUTE = "$default"
 _WITH_BODY = ("POST", "PATCH")
-_MAX_BODY = 6 * 1024 * 1024
+MAX_BODY = 6 * 1024 * 1024
 """Bytes; Lambda takes no larger event."""
+REPEAT_SECONDS = 24 * 60 * 60
+"""For how long an Idempotency-Key is remembered."""
 _ANSWER_SECONDS = 1
 """What is left of the function's time for the answer."""
 
@@ -82,7 +85,7 @@ def endpoint[T: Input](
     unsealed: bool = False,
     audited: bool = False,
     secret: str | None = None,
-    max_bytes: int = _MAX_BODY,
+    max_bytes: int = MAX_BODY,
     errors: tuple[type[QueueError], ...] = (),
 ) -> Callable[[Callable[[Request[T]], object]], Handler]:
     """Make an operation the handler of its route.
@@ -188,9 +191,20 @@ def _json_object(raw: bytes) -> object:
     if not raw.strip():
         return {}
     try:
-        return json.loads(raw.decode("utf-8", "surrogatepass"), parse_constant=_refuse_constant)
+        text = raw.decode("utf-8", "surrogatepass")
+        return json.loads(text, parse_constant=_refuse_constant, object_pairs_hook=_unambiguous)
     except (ValueError, RecursionError):
         raise InvalidInput("the body must be a JSON object in UTF-8") from None
+
+
+def _unambiguous(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of which nobody has to guess what a name stands for."""
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        times = Counter(name for name, _ in pairs)
+        twice = times.most_common(1)[0][0][:80]
+        raise InvalidInput(f"the field {twice!r} is given more than once", field=twice)
+    return fields
 
 
 def _refuse_constant(name: str) -> None:

@@ -18,7 +18,10 @@ QueueError                  500 internal_error
 └── Unavailable             503 unavailable
 """
 
+import re
 from typing import Any, NotRequired, TypedDict
+
+_KEY = re.compile(r"(nv_sk_live_)[A-Za-z0-9_-]+")
 
 
 class EntryError(TypedDict):
@@ -64,16 +67,21 @@ class QueueError(Exception):
 
     def to_wire(self, request_id: str) -> ErrorAnswer:
         """The answer's body; hint and details are left out when there is nothing to say."""
-        body = ErrorBody(code=self.code, message=str(self), request_id=request_id)
+        body = ErrorBody(code=self.code, message=_masked(str(self)), request_id=request_id)
         if self.hint:
             body["hint"] = self.hint
         if self.details:
-            body["details"] = self.details
+            body["details"] = {name: _masked(value) for name, value in self.details.items()}
         return {"error": body}
 
     def to_entry(self) -> EntryError:
         """The error of one entry in a batch that is answered as a whole."""
-        return {"code": self.code, "message": str(self)}
+        return {"code": self.code, "message": _masked(str(self))}
+
+
+def _masked(value: Any) -> Any:
+    """What is said of a request, without a key that stood where none belongs."""
+    return _KEY.sub(r"\1…", value) if isinstance(value, str) else value
 
 
 class InvalidInput(QueueError):

@@ -21,16 +21,16 @@ from aws_lambda_powertools.utilities.idempotency.exceptions import (
 
 from tenancy.auth import Tenant
 from tenancy.aws import dynamodb, reaching_aws
+from tenancy.endpoint import REPEAT_SECONDS
 from tenancy.errors import IdempotencyMismatch, InvalidInput, RequestInProgress
 from tenancy.telemetry import log_unhandled, note
 
 _KEY = re.compile(r"[!-~]{1,255}")
-_KEPT_SECONDS = 24 * 60 * 60
 
 _config = IdempotencyConfig(
     event_key_jmespath="asked",
     payload_validation_jmespath="body",
-    expires_after_seconds=_KEPT_SECONDS,
+    expires_after_seconds=REPEAT_SECONDS,
     hash_function="sha256",
 )
 _store = DynamoDBPersistenceLayer(table_name=os.environ["IDEMPOTENCY_TABLE"], boto3_client=dynamodb)

@@ -78,9 +78,9 @@ def admit(key_id: str) -> None:
 
 @contextmanager
 def waiting(key_id: str, seconds: int, deadline: float) -> Iterator[None]:
-    """Hold one of the key's places for polls that wait, for so many seconds at most.
+    """Hold one of the key's places for calls that wait, for so many seconds at most.
 
-    `deadline` is when the poll must have its answer, on the monotonic clock. Raises RateLimited.
+    `deadline` is when the call must have its answer, on the monotonic clock. Raises RateLimited.
     """
     place = f"{math.ceil(time.time()) + seconds}-{secrets.token_hex(4)}"
     entered = _enter(key_id, place)
@@ -149,8 +149,8 @@ def _enter(key_id: str, place: str) -> bool:
         return False
     if taken:
         raise RateLimited(
-            f"{_WAITING_POLLS} long polls of this key are waiting already",
-            hint="Wait in fewer receives at a time, with wait=1, or use another key.",
+            f"{_WAITING_POLLS} calls of this key are waiting already",
+            hint="Wait in fewer receives at a time, or with wait=1; a queue's first large messages wait too.",
             limit=_WAITING_POLLS,
             reset=math.ceil(min(map(_until, taken)) - now),
         )

@@ -12,6 +12,15 @@ if TYPE_CHECKING:
 MAX_BYTES = 1024 * 1024
 """Body and attributes of a message, and all messages of one SQS batch, as SQS counts them."""
 
+MAX_BATCH_BYTES = 2 * 1024 * 1024
+"""A request that sends many messages."""
+
+IN_FLIGHT = 120_000
+"""About as many of a queue may be leased at a time, says SQS."""
+
+DEDUP_SECONDS = 300
+"""For how long SQS knows a deduplication id."""
+
 LARGE_BYTES = 100 * 1024
 """Ten messages up to this size fit into one answer whatever their bytes are."""
 

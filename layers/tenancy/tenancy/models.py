@@ -47,7 +47,7 @@ Flag = Annotated[bool, BeforeValidator(lambda value: {"true": True, "false": Fal
 
 
 _PLAIN = r"^[^\x00-\x1f\x7f-\x9f]{1,%d}$"
-_NAME_RULE = "1 to 64 characters from A-Z a-z 0-9 _ -"
+_NAME_RULE = "a string of 1 to 64 characters from A-Z a-z 0-9 _ -"
 
 CompanyName = Annotated[str, Field(pattern=NAME_PATTERN, description=_NAME_RULE)]
 
@@ -59,7 +59,8 @@ ExternalId = Annotated[
     str,
     Field(
         pattern=_PLAIN % 200,
-        description="1 to 200 characters, none of them a control character; the company's own id of the user",
+        max_length=200,
+        description="a string of 1 to 200 characters, none of them a control character",
     ),
 ]
 
@@ -72,10 +73,22 @@ Email = Annotated[
     ),
 ]
 
-Label = Annotated[str, Field(pattern=_PLAIN % 200, description="1 to 200 characters, none of them a control character")]
+Label = Annotated[
+    str,
+    Field(
+        pattern=_PLAIN % 200,
+        max_length=200,
+        description="a string of 1 to 200 characters, none of them a control character",
+    ),
+]
 
 KeyName = Annotated[
-    str, Field(pattern=_PLAIN % 100, description="1 to 100 characters, none of them a control character")
+    str,
+    Field(
+        pattern=_PLAIN % 100,
+        max_length=100,
+        description="a string of 1 to 100 characters, none of them a control character",
+    ),
 ]
 
 
@@ -91,7 +104,7 @@ def _without_suffix(value: object) -> object:
 
 QueueName = Annotated[
     str,
-    Field(pattern=NAME_PATTERN, description=_NAME_RULE),
+    Field(pattern=NAME_PATTERN, max_length=64, description=_NAME_RULE),
     BeforeValidator(_without_suffix),
 ]
 

@@ -1,11 +1,13 @@
 """Sending: one message, or many of which each succeeds or fails alone."""
 
+import math
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
-from tenancy import batches, registry
+from tenancy import batches, limits, registry
 from tenancy.auth import CACHE_SECONDS
 from tenancy.aws import reaching_aws, sqs
 from tenancy.drafts import NewMessage, SentMessage
@@ -30,18 +32,18 @@ class Outgoing:
         return self.arguments.get("MessageGroupId")
 
 
-def send(queue: Queue, message: NewMessage) -> SentMessage:
-    """Put one message on the queue. Raises InvalidInput, PayloadTooLarge, NotFound."""
+def send(queue: Queue, message: NewMessage, key_id: str, deadline: float) -> SentMessage:
+    """Put one message on the queue. Raises InvalidInput, PayloadTooLarge, NotFound, RateLimited."""
     message.fit(queue)
-    _announce_large(queue, message.size)
+    _announce_large(queue, message.size, key_id, deadline)
     with reaching_aws():
         return _sent(sqs.send_message(QueueUrl=queue.url, **message.to_sqs(queue)))
 
 
-def send_batch(queue: Queue, entries: Sequence[object], deadline: float) -> list[SentMessage | Failed]:
+def send_batch(queue: Queue, entries: Sequence[object], key_id: str, deadline: float) -> list[SentMessage | Failed]:
     """Put messages on the queue; each answer stands where its entry stood.
 
-    Raises Unavailable when SQS takes none of them.
+    Raises Unavailable when SQS takes none of them, RateLimited.
     """
     results: dict[int, SentMessage | Failed] = {}
     valid: dict[int, Outgoing] = {}
@@ -52,16 +54,19 @@ def send_batch(queue: Queue, entries: Sequence[object], deadline: float) -> list
             valid[index] = Outgoing(message.to_sqs(queue), message.size)
         except QueueError as refusal:
             results[index] = _failed(refusal)
-    results |= dict(zip(valid, put(queue, list(valid.values()), deadline), strict=True))
+    results |= dict(zip(valid, put(queue, list(valid.values()), deadline, key_id), strict=True))
     return [results[index] for index in range(len(entries))]
 
 
-def put(queue: Queue, messages: Sequence[Outgoing], deadline: float) -> list[SentMessage | Failed]:
+def put(
+    queue: Queue, messages: Sequence[Outgoing], deadline: float, key_id: str | None = None
+) -> list[SentMessage | Failed]:
     """Put valid messages on the queue, on fifo each group in order up to its first failure.
 
-    Raises Unavailable when SQS takes none of them; what is not reached before the deadline is unavailable.
+    Raises Unavailable when SQS takes none of them, and RateLimited when the key whose messages they are has too many
+    calls waiting; what is not reached before the deadline is unavailable.
     """
-    _announce_large(queue, max((message.size for message in messages), default=0))
+    _announce_large(queue, max((message.size for message in messages), default=0), key_id, deadline)
     results: list[SentMessage | Failed] = [_failed(Unavailable("not sent, since an earlier one failed"))] * len(
         messages
     )
@@ -78,14 +83,18 @@ def put(queue: Queue, messages: Sequence[Outgoing], deadline: float) -> list[Sen
     return results
 
 
-def _announce_large(queue: Queue, size: int) -> None:
+def _announce_large(queue: Queue, size: int, key_id: str | None, deadline: float) -> None:
     """See to it that no receive takes ten of them at once, which would outgrow its answer.
 
     The first large message of a queue waits until every receive that goes by an older grant is told.
     """
-    if size > LARGE_BYTES:
-        since = queue.large_since or registry.mark_large(queue)
-        time.sleep(max(0.0, since + CACHE_SECONDS + _ROUNDING_SECONDS - time.time()))
+    if size <= LARGE_BYTES:
+        return
+    since = queue.large_since or registry.mark_large(queue)
+    seconds = since + CACHE_SECONDS + _ROUNDING_SECONDS - time.time()
+    if seconds > 0:
+        with nullcontext() if key_id is None else limits.waiting(key_id, math.ceil(seconds), deadline):
+            time.sleep(seconds)
 
 
 def _batches(queue: Queue, messages: Sequence[Outgoing]) -> Iterator[list[int]]:

@@ -15,7 +15,7 @@ from tenancy.registry import PURGE_SECONDS, Queue
 from tenancy.reservations import Leftover
 from tenancy.telemetry import log_unhandled
 
-_DLQ_RETENTION = 1_209_600
+DLQ_RETENTION = 1_209_600
 
 
 class QueueView(TypedDict):
@@ -81,7 +81,7 @@ def create(queue: Queue) -> None:
     }
     if queue.max_receive_count is not None:
         allowed = {"redrivePermission": "byQueue", "sourceQueueArns": [_arn(name)]}
-        dlq_settings = {"MessageRetentionPeriod": str(_DLQ_RETENTION), "RedriveAllowPolicy": json.dumps(allowed)}
+        dlq_settings = {"MessageRetentionPeriod": str(DLQ_RETENTION), "RedriveAllowPolicy": json.dumps(allowed)}
         dlq_url = _create(queue, dlq_name, dlq_settings)
         settings["RedrivePolicy"] = _redrive_policy(queue, queue.max_receive_count)
     url = _create(queue, name, settings)

@@ -82,6 +82,17 @@ def page(company: str, *, after: str, limit: int) -> tuple[list[UserView], str |
     return [_view(found[key]) for key in keys if _is_active(found.get(key))], more
 
 
+def known_as(company: str, external_id: str) -> list[UserView]:
+    """The user with that external id, or nothing."""
+    holder_key = _external_key(company, external_id)
+    holder = table.read([holder_key]).get(holder_key)
+    if holder is None:
+        return []
+    key = user_key(holder["user_id"])
+    user = table.read([key]).get(key)
+    return [_view(user)] if user is not None and _is_active(user) else []
+
+
 def change(user_id: str, details: UserDetails) -> UserView:
     """Change what is said of a user. Raises NotFound, AlreadyExists when another one has the external id."""
     for _ in range(_TRIES):

@@ -13,7 +13,7 @@ from naive.models import Answer
 
 AnswerModel = TypeVar("AnswerModel", bound=Answer)
 
-_WRONG_ADDRESS = "Check the base URL: what answered there does not look like this API."
+WRONG_ADDRESS = "Check the base URL: what answered there does not look like this API."
 _TRY_AGAIN = "The service is there and did not answer properly: try again in a moment."
 _REQUEST_ID_HEADERS = ("x-request-id", "apigw-requestid", "x-amzn-requestid")
 
@@ -68,7 +68,7 @@ def read(model: type[AnswerModel], content: bytes) -> AnswerModel:
         answer = model.model_validate_json(content)
     except ValidationError as fault:
         raise errors.UnexpectedAnswerError(
-            f"The server's answer is not a {model.__name__}: {_first_problem(fault)}.", hint=_WRONG_ADDRESS
+            f"The server's answer is not a {model.__name__}: {_first_problem(fault)}.", hint=WRONG_ADDRESS
         ) from None
     answer._raw = content
     return answer
@@ -90,14 +90,14 @@ def failure(status: int, headers: Mapping[str, str], content: bytes) -> errors.N
             said,
             status=status,
             code=code,
-            hint=_WRONG_ADDRESS if status == 404 else _TRY_AGAIN if status == 429 or status >= 500 else None,
+            hint=WRONG_ADDRESS if status == 404 else _TRY_AGAIN if status == 429 or status >= 500 else None,
             request_id=request_id,
             retry_after=retry_after(headers),
         )
     return errors.UnexpectedAnswerError(
         f"The server answered {status}, and not in this API's words.",
         status=status,
-        hint=_WRONG_ADDRESS,
+        hint=WRONG_ADDRESS,
         request_id=request_id,
         retry_after=retry_after(headers),
     )

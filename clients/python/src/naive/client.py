@@ -9,7 +9,9 @@ from types import TracebackType
 
 import httpx
 
+from naive.calls import ids
 from naive.calls.call import mount
+from naive.calls.ids import UserRef
 from naive.connection import Connection
 from naive.constants import API_KEY_VARIABLE, BASE_URL_VARIABLE
 from naive.errors import ConfigurationError
@@ -48,9 +50,9 @@ class Naive(UserClient):
         self.users = Users(connection)
         self.keys = Keys(connection)
 
-    def for_user(self, user_id: str) -> UserClient:
-        """The same client, acting for the user with this id."""
-        return UserClient(self._connection, user_id)
+    def for_user(self, user_id: UserRef) -> UserClient:
+        """The same client, acting for this user; what is no id, such as None, is an error."""
+        return UserClient(self._connection, ids.user_id(user_id))
 
     def close(self) -> None:
         """Close the connections to the server."""

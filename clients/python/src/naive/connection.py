@@ -10,7 +10,7 @@ from itertools import count
 import httpx
 
 from naive import answers
-from naive.calls.call import Call, Result
+from naive.calls.call import ROOT, Call, Result
 from naive.constants import TIMEOUT_SECONDS, USER_AGENT
 from naive.errors import (
     ConfigurationError,
@@ -73,6 +73,8 @@ class Connection:
         self._http.close()
 
     def _send(self, call: Call[Result], timeout: float) -> bytes:
+        if self._http.is_closed:
+            raise ConfigurationError("The client is closed.", hint="Make another, or close this one later.")
         server = self.base_url + self._proxy
         try:
             response = self._http.request(
@@ -106,7 +108,13 @@ def usable_base_url(base_url: str) -> str:
         raise ConfigurationError(f"The base URL {base_url!r} has to start with https:// or http:// and a host.")
     if parsed.userinfo or parsed.query or parsed.fragment:
         raise ConfigurationError("The base URL must not have a user, a query or a fragment.")
-    return str(parsed).rstrip("/")
+    url = str(parsed).rstrip("/")
+    if url.endswith(ROOT):
+        raise ConfigurationError(
+            f"The base URL {base_url!r} ends with {ROOT}, which every call adds by itself.",
+            hint=f"The base URL is without {ROOT}: {url.removesuffix(ROOT)}",
+        )
+    return url
 
 
 def usable_key(api_key: str) -> str:

@@ -1,7 +1,7 @@
 """Everything that can go wrong, as one tree.
 
 NaiveError
-├── ConfigurationError          no key or no usable base URL: nothing was sent
+├── ConfigurationError          no key, no usable base URL or a closed client: nothing was sent
 ├── UnreachableError            no connection: the server never saw the request
 ├── NoAnswerError               sent, but no answer came: it may have taken effect
 ├── UnexpectedAnswerError       an answer that this API does not give
@@ -60,11 +60,12 @@ class NaiveError(Exception):
 
     def __str__(self) -> str:
         reference = self.code if self.request_id is None else f"{self.code}, request {self.request_id}"
-        return f"{self.message} ({reference})"
+        told = f"{self.message} ({reference})"
+        return f"{told}\nHint: {self.hint}" if self.hint else told
 
 
 class ConfigurationError(NaiveError):
-    """Raised before anything is sent: the key or the base URL is missing or unusable."""
+    """Raised before anything is sent: the key or the base URL is missing or unusable, or the client is closed."""
 
     code = "configuration"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from naive.calls import keys as calls
+from naive.calls.ids import KeyRef, UserRef
 from naive.connection import Connection
 from naive.models import KeyPage, NewKey
 
@@ -13,7 +14,7 @@ class Keys:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    def create(self, name: str, *, active_tenant_user_id: str | None = None) -> NewKey:
+    def create(self, name: str, *, active_tenant_user_id: UserRef | None = None) -> NewKey:
         """Make a key, sealed to a user if one is named; its `api_key` is shown this once.
 
         A `SecretLostError` means that the key was made and its only showing was lost on the way.
@@ -24,6 +25,6 @@ class Keys:
         """One page of keys, revoked ones too; no key itself is shown again."""
         return self._connection.run(calls.list_keys(limit, cursor))
 
-    def revoke(self, key_id: str) -> None:
-        """Make a key good for nothing; it may still be taken for five seconds."""
+    def revoke(self, key_id: KeyRef) -> None:
+        """Make a key good for nothing, named by its id or by the `Key` itself; it may still be taken for five seconds."""
         self._connection.run(calls.revoke_key(key_id))

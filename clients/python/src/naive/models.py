@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
-from typing import Any, Literal, TypedDict
+from typing import Any, Generic, Literal, TypedDict, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
+
+
+Entry = TypeVar("Entry")
 
 
 class Model(BaseModel):
@@ -26,8 +29,24 @@ class Answer(Model):
         return self._raw
 
 
-class Page(Answer):
-    """Base of every list; `next_cursor` asks for what follows."""
+class Entries(Answer, Generic[Entry]):
+    """Base of every answer that is a list: iterating over it and `len` go by its entries."""
+
+    def __iter__(self) -> Iterator[Entry]:  # type: ignore[override]  # a model's own iterates over names of fields
+        return iter(self._entries())
+
+    def __len__(self) -> int:
+        return len(self._entries())
+
+    def __bool__(self) -> bool:
+        return True
+
+    def _entries(self) -> list[Entry]:
+        raise NotImplementedError
+
+
+class Page(Entries[Entry]):
+    """Base of every page of a list; `next_cursor` asks for what follows."""
 
     next_cursor: str | None = None
 
@@ -59,10 +78,13 @@ class Queue(Answer):
     attributes: QueueAttributes | None = None
 
 
-class QueuePage(Page):
+class QueuePage(Page[Queue]):
     """One page of queues, by name."""
 
     queues: list[Queue]
+
+    def _entries(self) -> list[Queue]:
+        return self.queues
 
 
 class Purging(Answer):
@@ -94,10 +116,13 @@ class SendResult(Model):
     error: EntryError | None = None
 
 
-class SentBatch(Answer):
+class SentBatch(Entries[SendResult]):
     """What became of each message of a batch, in the order they were given."""
 
     results: list[SendResult]
+
+    def _entries(self) -> list[SendResult]:
+        return self.results
 
 
 class DeadLetter(Model):
@@ -120,16 +145,22 @@ class Message(DeadLetter):
     lease_expires_at: datetime
 
 
-class Received(Answer):
+class Received(Entries[Message]):
     """The messages of one receive; none is an empty list."""
 
     messages: list[Message]
 
+    def _entries(self) -> list[Message]:
+        return self.messages
 
-class DeadLetters(Answer):
+
+class DeadLetters(Entries[DeadLetter]):
     """The messages at the head of a dead-letter queue."""
 
     messages: list[DeadLetter]
+
+    def _entries(self) -> list[DeadLetter]:
+        return self.messages
 
 
 class Lease(Answer):
@@ -175,34 +206,45 @@ class User(Answer):
     created_at: datetime
 
 
-class UserPage(Page):
+class UserPage(Page[User]):
     """One page of users."""
 
     users: list[User]
 
+    def _entries(self) -> list[User]:
+        return self.users
 
-class Key(Answer):
-    """An API key without the key itself; `last_used_at` is to the day."""
+
+class KeyFacts(Answer):
+    """What is always known of an API key, which is all but the key itself."""
 
     key_id: str
     name: str
     last_4: str
     active_tenant_user_id: str | None = None
     created_at: datetime
+
+
+class Key(KeyFacts):
+    """An API key as it is listed; `last_used_at` is to the day."""
+
     last_used_at: datetime | None = None
     revoked: bool = False
 
 
-class NewKey(Key):
+class NewKey(KeyFacts):
     """An API key that was just made; `api_key` is shown this once."""
 
     api_key: str = Field(repr=False)
 
 
-class KeyPage(Page):
+class KeyPage(Page[Key]):
     """One page of keys."""
 
     keys: list[Key]
+
+    def _entries(self) -> list[Key]:
+        return self.keys
 
 
 QueueType = Literal["standard", "fifo"]

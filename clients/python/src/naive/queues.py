@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from naive.calls import queues as calls
-from naive.calls.queues import QueueRef
+from naive.calls.ids import QueueRef
 from naive.connection import Connection
 from naive.constants import CONCURRENCY, DRAIN_SECONDS, MAX_WAIT
 from naive.models import (
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class Queues:
-    """One user's queues. A queue is named by its id, or by the `Queue` itself.
+    """One user's queues. A queue is named by its id, as text or as a UUID, or by the `Queue` itself.
 
     A `Queue` tells more than an id: messages for a fifo queue then always have a dedup id, so that a send
     can be repeated safely after any failure.

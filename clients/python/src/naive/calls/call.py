@@ -48,8 +48,8 @@ class Call(Generic[Result]):
         return None if self.body is None else encode(self.body)
 
 
-def mount(user_id: str | None = None) -> str:
-    """The path under which a user's things are, or the company's default user's."""
+def mount(user_id: str | None) -> str:
+    """The path under which a user's things are, or those of whoever the key stands for."""
     return ROOT if user_id is None else f"{ROOT}/users/{segment(user_id)}"
 
 
@@ -59,12 +59,12 @@ def encode(body: object) -> bytes:
         return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
     except UnicodeEncodeError:
         return json.dumps(body, separators=(",", ":")).encode()
+    except TypeError as fault:
+        raise InvalidInputError(f"Nothing that could be sent as JSON: {fault}.") from None
 
 
 def segment(id: str) -> str:
     """An id as one step of a path, out of which it cannot lead."""
-    if id in ("", ".", ".."):
-        raise InvalidInputError(f"{id!r} is not an id.")
     try:
         return quote(id, safe="")
     except UnicodeEncodeError:

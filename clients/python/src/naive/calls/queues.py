@@ -7,11 +7,10 @@ from typing import Any
 
 from naive import models
 from naive.calls.call import Call, answer_as, given, nothing, segment, unique
+from naive.calls.ids import QueueRef, handle, queue_id
 from naive.constants import MAX_WAIT
 from naive.models import ExtendEntry, NewMessage, Queue, QueueType, RetryEntry
 from naive.retries import Repeatable
-
-QueueRef = str | Queue
 
 
 def create_queue(
@@ -97,12 +96,12 @@ def receive_messages(
 
 
 def ack_message(mount: str, queue: QueueRef, receipt_handle: str) -> Call[None]:
-    query = {"receipt_handle": receipt_handle}
+    query = {"receipt_handle": handle(receipt_handle)}
     return Call("DELETE", f"{_queue(mount, queue)}/messages", nothing, query=query)
 
 
 def extend_message(mount: str, queue: QueueRef, receipt_handle: str, visibility: int) -> Call[models.Lease]:
-    body = {"receipt_handle": receipt_handle, "visibility": visibility}
+    body = {"receipt_handle": handle(receipt_handle), "visibility": visibility}
     return Call("PATCH", f"{_queue(mount, queue)}/messages", answer_as(models.Lease), body=body)
 
 
@@ -132,12 +131,12 @@ def redrive(mount: str, queue: QueueRef, max: int | None, message_ids: Sequence[
 
 
 def _queue(mount: str, queue: QueueRef) -> str:
-    return f"{mount}/queue/{segment(queue.id if isinstance(queue, Queue) else queue)}"
+    return f"{mount}/queue/{segment(queue_id(queue))}"
 
 
 def _patience(wait: int | None) -> int:
     """The seconds that a server may wait; it refuses to wait for any other number."""
-    return min(max(wait or 0, 0), MAX_WAIT)
+    return min(max(wait, 0), MAX_WAIT) if isinstance(wait, int) else 0
 
 
 def _message(queue: QueueRef, message: NewMessage) -> dict[str, Any]:

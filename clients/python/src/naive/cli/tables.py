@@ -17,7 +17,6 @@ from naive.models import (
     DeadLetters,
     KeyPage,
     Message,
-    NewKey,
     Queue,
     QueueAttributes,
     QueuePage,
@@ -96,12 +95,6 @@ def _(page: UserPage) -> None:
     ]
     none = "There are no users on this page."
     _print_rows(_without_empty(rows), none, spare=("email", "default"), label=12, external_id=12, email=16)
-
-
-@draw.register
-def _(key: NewKey) -> None:
-    shown = dict(key)
-    _print_fields({name: shown[name] for name in shown if name not in ("last_used_at", "revoked")})
 
 
 @draw.register

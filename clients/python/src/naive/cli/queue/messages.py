@@ -16,7 +16,7 @@ from naive.cli.words import say
 from naive.constants import MAX_SETTLE_ENTRIES
 
 if TYPE_CHECKING:
-    from naive.calls.queues import QueueRef
+    from naive.calls.ids import QueueRef
     from naive.models import RetryEntry, SentMessage, Settled
 
 NOTHING_RECEIVED = 3
