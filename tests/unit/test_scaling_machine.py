@@ -57,7 +57,7 @@ lenses: st.SearchStrategy[Lens] = st.sampled_from(["exact", "low", "high"])
 class PromisingWorld(World):
     """A world that notices when a promise is broken."""
 
-    handling = HANDLING
+    handling: int
 
     def check(self) -> None:
         self.check_work_has_workers()
@@ -77,8 +77,10 @@ class PromisingWorld(World):
         if self.alone_since is None:
             return
         settle = SETTLE_SECONDS if self.misreads else 0
+        was_delayed = self.alone_since - self.last_delayed <= DELAYED_SECONDS
+        next_look = (DELAYED_SECONDS if was_delayed else STEADY_SECONDS) + self.handling
         # One that changes twice within a doze may hide from all of its looks. It is for the nets.
-        within = MENDING if self.misreads else DELAYED_SECONDS + self.handling
+        within = MENDING if self.misreads else next_look
         for message in self.truly("ready", "in_flight"):
             assert not self.lasts(within, self.alone_since, message.since + settle), "nobody works"
 
@@ -123,11 +125,13 @@ class PromisingWorld(World):
 class Faithful(RuleBasedStateMachine):
     """Counts are right and functions live; ticks come twice, senders are out of date, looks meet."""
 
+    handling = HANDLING
     world: PromisingWorld
 
     @initialize(consumer=consumers, startup=st.sampled_from([0, 1, 40]), then=spans)
     def begin(self, consumer: Consumer, startup: int, then: int) -> None:
         self.world = PromisingWorld(consumer, startup=startup)
+        self.world.handling = self.handling
         self.world.pass_by(then)
 
     @rule(how_many=how_many, delay=delays, takes=st.sampled_from([0, 1, 20, 70, 200, 500]), stale=stale, then=spans)
@@ -177,9 +181,7 @@ class Faithful(RuleBasedStateMachine):
 class Faulty(Faithful):
     """Everything that can go wrong does."""
 
-    @initialize()
-    def everything_may_be_slow(self) -> None:
-        self.world.handling = SLOW_HANDLING
+    handling = SLOW_HANDLING
 
     @rule(step=st.integers(0, 5), waits=st.lists(st.sampled_from([0, 1, 6]), max_size=4))
     def a_function_will_die(self, step: int, waits: list[int]) -> None:

@@ -26,5 +26,5 @@ class Keys:
         return self._connection.run(calls.list_keys(limit, cursor))
 
     def revoke(self, key_id: KeyRef) -> None:
-        """Make a key good for nothing, named by its id or by the `Key` itself; it may still be taken for five seconds."""
+        """Make a key, named by its id or by the `Key` itself, good for nothing within five seconds."""
         self._connection.run(calls.revoke_key(key_id))

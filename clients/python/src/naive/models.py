@@ -8,7 +8,6 @@ from typing import Any, Generic, Literal, TypedDict, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
 
-
 Entry = TypeVar("Entry")
 
 
@@ -37,9 +36,6 @@ class Entries(Answer, Generic[Entry]):
 
     def __len__(self) -> int:
         return len(self._entries())
-
-    def __bool__(self) -> bool:
-        return True
 
     def _entries(self) -> list[Entry]:
         raise NotImplementedError

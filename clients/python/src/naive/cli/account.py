@@ -14,12 +14,15 @@ from naive.cli.streams import text_of_stdin
 from naive.cli.words import say
 from naive.constants import ACTIVE_USER_VARIABLE, API_KEY_VARIABLE
 from naive.errors import (
-    ConfigurationError,
     ForbiddenError,
     InvalidInputError,
     NaiveError,
+    NoAnswerError,
     NotFoundError,
+    RateLimitedError,
+    ServerError,
     UnauthorizedError,
+    UnreachableError,
 )
 
 
@@ -63,7 +66,8 @@ def use(user_id: UserArgument) -> None:
 
 
 def _checked(key: str, url: str | None) -> str:
-    """The key, tried once where an address is known; only one that was refused, or whose address is none, fails."""
+    """The key, tried once where an address is known; it fails when it is refused, or what answers is not this API."""
+    from naive.answers import WRONG_ADDRESS
     from naive.client import Naive  # here, so that help and completion do not wait for the HTTP client to load
     from naive.connection import usable_key
 
@@ -74,10 +78,11 @@ def _checked(key: str, url: str | None) -> str:
     try:
         with Naive(usable, url) as client:
             client.queue.list(limit=1)
-    except (ConfigurationError, UnauthorizedError):
-        raise
-    except NaiveError as failure:
+    except (UnreachableError, NoAnswerError, RateLimitedError, ServerError) as failure:
         say(f"The key could not be tried: {failure.message}")
+    except NotFoundError as stranger:  # a list is always there, only not at this address
+        stranger.hint = WRONG_ADDRESS
+        raise
     return usable
 
 

@@ -9,31 +9,34 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from naive.cli import account, keys, queue, users
+from naive.cli import account, acting, keys, queue, users
+from naive.cli.dialect import of_usage
 from naive.cli.output import report
-from naive.cli.words import has_key, say, without_keys
-from naive.constants import API_KEY_VARIABLE, VERSION
+from naive.cli.words import key_in, say, without_keys
+from naive.constants import VERSION
 from naive.errors import NaiveError
 
-_KEY_AMONG_ARGUMENTS = f"""\
-Warning: There is an API key among the arguments, so it is now in the shell's history, and others could see it in the
-list of processes. Make another one with `naive keys create`, and revoke this one with `naive keys revoke`.
+_KEY_AMONG_ARGUMENTS = """\
+Warning: There is an API key among the arguments, which ends with {}. It is now in the shell's history, and others
+could see it in the list of processes. Make another one with `naive keys create`, and revoke this one with `naive keys revoke`.
 No command takes a key as an argument: `naive login` asks for it or reads it from stdin, as in `naive login < key.txt`,
-and {API_KEY_VARIABLE} may hold it."""
+and NAIVE_API_KEY may hold it."""
 
 
 class ReportingGroup(TyperGroup):
     """A group of commands whose failures are told on stderr and end with exit code 1."""
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
-        if any(map(has_key, args)) and not extra.get("resilient_parsing"):  # which is to complete a line, not to run it
-            say(_KEY_AMONG_ARGUMENTS)
-        with _keys_cut_off():
+        key = next(filter(None, map(key_in, args)), None)
+        if key and not extra.get("resilient_parsing"):  # which is to complete a line, not to run it
+            say(_KEY_AMONG_ARGUMENTS.format(key[-4:]))
+        with _in_our_words():
             return super().make_context(info_name, args, parent, **extra)
 
     def invoke(self, ctx: typer.Context) -> object:  # type: ignore[override]  # typer.Context is the only public name
+        acting.begin(None)
         try:
-            with _keys_cut_off():
+            with _in_our_words():
                 return super().invoke(ctx)
         except typer.Abort as abort:
             if isinstance(abort.__context__, KeyboardInterrupt):
@@ -49,12 +52,12 @@ class ReportingGroup(TyperGroup):
 
 
 @contextmanager
-def _keys_cut_off() -> Iterator[None]:
-    """Cut off every key in what is said of wrong usage, which repeats arguments."""
+def _in_our_words() -> Iterator[None]:
+    """Say what is wrong usage as everything else is said; it repeats arguments, so every key is cut off."""
     try:
         yield
     except typer.TyperException as wrong:
-        wrong.message = without_keys(wrong.message)
+        wrong.message = of_usage(without_keys(wrong.message))
         raise
 
 

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from naive.cli import acting
+from naive.cli.acting import Acting
 from naive.cli.words import say
 from naive.constants import ACTIVE_USER_VARIABLE, API_KEY_VARIABLE, BASE_URL_VARIABLE
 from naive.errors import ConfigurationError
@@ -19,11 +21,11 @@ _NOBODY = ("default", "me")
 
 @dataclass(frozen=True)
 class Settings:
-    """What a command needs to make a call; `user_id` is None for whoever the key stands for."""
+    """What a command needs to make a call; `acting` is None for whoever the key stands for."""
 
     api_key: str
     base_url: str
-    user_id: str | None
+    acting: Acting | None
 
 
 def settings(user: str | None, base_url: str | None, stored: Mapping[str, str] | None = None) -> Settings:
@@ -37,7 +39,7 @@ def settings(user: str | None, base_url: str | None, stored: Mapping[str, str] |
         raise ConfigurationError(
             "There is no base URL.", hint=f"Run `naive login --base-url URL`, or set {BASE_URL_VARIABLE}."
         )
-    return Settings(key, url, named_user(user or os.environ.get(ACTIVE_USER_VARIABLE) or stored.get("active_user_id")))
+    return Settings(key, url, _acting(user, stored))
 
 
 def current_base_url(stored: Mapping[str, str]) -> str | None:
@@ -48,6 +50,17 @@ def current_base_url(stored: Mapping[str, str]) -> str | None:
 def named_user(user: str | None) -> str | None:
     """The user, or None for the words that name nobody."""
     return None if user in _NOBODY else user
+
+
+def _acting(flag: str | None, stored: Mapping[str, str]) -> Acting | None:
+    """Who is acted for, and who said so; the words that name nobody count as said."""
+    ways = (
+        (flag, acting.by_flag),
+        (os.environ.get(ACTIVE_USER_VARIABLE), acting.by_environment),
+        (stored.get("active_user_id"), acting.by_configuration),
+    )
+    user, way = next(((user, way) for user, way in ways if user), (None, None))
+    return None if way is None or user is None or user in _NOBODY else way(user)
 
 
 def path() -> Path:

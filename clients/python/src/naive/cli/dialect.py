@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from naive.constants import ACTIVE_USER_VARIABLE, API_KEY_VARIABLE
+from naive.cli import acting
+from naive.constants import API_KEY_VARIABLE
 from naive.errors import NaiveError
 
 _OPTIONS = {
@@ -20,13 +21,14 @@ _OPTIONS = {
     "retention_seconds": "--retention",
     "visibility_timeout": "--visibility",
 }
-_SAID = re.compile(rf"(?<![\w.])(?:{'|'.join(map(re.escape, _OPTIONS))})(?!\w)")
+# A field with a value after it is what something has, and not what to type.
+_SAID = re.compile(rf"(?<![\w.])(?:{'|'.join(map(re.escape, _OPTIONS))})(?!\w)(?! ['\"])")
 
-_HINTS = {
-    "unauthorized": f"Give a valid key to `naive login`, or set {API_KEY_VARIABLE} to one.",
-    "key_subject_mismatch": f"Leave out --user and {ACTIVE_USER_VARIABLE}, and run `naive use default`; or use a key "
-    "that is not sealed.",
+_USAGE = {
+    "Input should be a valid integer, unable to parse string as an integer": "it has to be a whole number.",
+    "Input should be a valid number, unable to parse string as a number": "it has to be a number.",
 }
+_RANGE = re.compile(r"Input should be ((?:greater|less) than(?: or equal to)? \S+)$")
 
 
 def translated(text: str) -> str:
@@ -34,6 +36,24 @@ def translated(text: str) -> str:
     return _SAID.sub(lambda said: _OPTIONS[said[0]], text)
 
 
+def of_usage(text: str) -> str:
+    """What the parser says of a value, in the words of the command line."""
+    for said, told in _USAGE.items():
+        text = text.replace(said, told)
+    return _RANGE.sub(r"it has to be \1.", text)
+
+
 def hint_of(error: NaiveError) -> str | None:
     """What to do about it, from here."""
-    return _HINTS.get(error.code) or (error.hint and translated(error.hint))
+    if error.code == "unauthorized":
+        return f"Give a valid key to `naive login`, or set {API_KEY_VARIABLE} to one."
+    whose = acting.current()
+    if error.code == "key_subject_mismatch":
+        way_out = f"{whose.named_by} user {whose.user_id}: {whose.way_back}. Or use" if whose else "Use"
+        return f"{way_out[0].upper()}{way_out[1:]} a key that is not sealed."
+    if error.code == "not_found" and whose and not error.hint:
+        return (
+            f"The command acted for user {whose.user_id}, whom {whose.named_by}. `naive users list` shows whether "
+            f"there is one; if not, {whose.way_back}."
+        )
+    return error.hint and translated(error.hint)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from naive.cli import output
+from naive.cli import config, output
 from naive.cli.options import AsJson, BaseUrl, Cursor, Limit, Yes, filled_in
-from naive.cli.session import connect_company, hinting, known_user
+from naive.cli.session import client_for, connect_company, hinting, known_user
 from naive.cli.words import say
 from naive.constants import MAX_PAGE
+
+if TYPE_CHECKING:
+    from naive.client import Naive
 
 app = typer.Typer(help="The API keys of the company.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -36,7 +39,13 @@ def create(
       naive keys create --name worker-7 --user 6f1b7c1e-0b0a-4f5e-9d5c-2f6f3c1d7a10
       naive keys create --name laptop | jq -r .api_key | naive login
     """
-    client = connect_company(base_url)
+    settings = config.settings(None, base_url)
+    client = client_for(settings)
+    if user is None and settings.acting:
+        say(
+            f"Note: This key is for the whole company, not only for the active user: add --user "
+            f"{settings.acting.user_id} to seal it."
+        )
     with known_user():
         key = client.keys.create(name, active_tenant_user_id=user)
     output.show(key, as_json)
@@ -75,7 +84,20 @@ def revoke(
       naive keys revoke 0c9d2c1b-7a5e-4b7e-8f43-5d1b1f0f6a55
     """
     client = connect_company(base_url)
-    output.confirm(f"Revoke key {key_id}?", yes)
+    output.confirm(lambda: f"Revoke key {_known(client, key_id)}?", yes)
     with hinting("`naive keys list` shows those there are."):
         client.keys.revoke(key_id)
     say(f"Revoked {key_id}.")
+
+
+def _known(client: Naive, key_id: str) -> str:
+    """What a key is known by, for whoever is about to revoke it."""
+    cursor = None
+    while True:
+        page = client.keys.list(limit=MAX_PAGE, cursor=cursor)
+        for key in page:
+            if key.key_id == key_id:
+                return f"{key.name!r} that ends with {key.last_4} ({key_id})"
+        cursor = page.next_cursor
+        if cursor is None:
+            return key_id

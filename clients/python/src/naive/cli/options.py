@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from naive.cli.words import has_key
+from naive.cli.words import key_in
 
 
 def filled_in(value: str | None) -> str | None:
@@ -20,7 +20,7 @@ def filled_in(value: str | None) -> str | None:
         (value or "").encode()
     except UnicodeEncodeError:
         raise typer.BadParameter(f"{value!r} is not UTF-8.") from None
-    if has_key(value or ""):
+    if key_in(value or ""):
         raise typer.BadParameter("it is an API key, which no command takes as an argument.")
     return value
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, TextIO
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
 
 from naive.cli.dialect import hint_of, translated
 from naive.cli.streams import writing
-from naive.cli.words import say
+from naive.cli.words import harmless, say
 from naive.errors import NaiveError
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def show(answer: Answer, as_json: bool) -> None:
         tables.draw(answer)
 
 
-def show_page(page: Page, as_json: bool) -> None:
+def show_page(page: Page[Any], as_json: bool) -> None:
     """Print a page of a list, and say how to see the next."""
     show(page, as_json)
     if page.next_cursor:
@@ -69,7 +70,7 @@ def report(error: NaiveError) -> None:
     say(f"({', '.join(filter(None, facts))})")
 
 
-def confirm(question: str, yes: bool) -> None:
-    """Ask before something is destroyed, where there is somebody to ask."""
+def confirm(question: str | Callable[[], str], yes: bool) -> None:
+    """Ask before something is destroyed, where there is somebody to ask; only then is a question worth a call."""
     if not yes and is_terminal(sys.stdin):
-        typer.confirm(question, abort=True, err=True)
+        typer.confirm(harmless(question if isinstance(question, str) else question()), abort=True, err=True)

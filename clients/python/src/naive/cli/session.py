@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import TYPE_CHECKING, TypeVar
 
-from naive.cli import config
+from naive.cli import acting, config
 from naive.errors import NotFoundError
 
 if TYPE_CHECKING:
@@ -23,7 +23,8 @@ def connect(user: str | None, base_url: str | None) -> UserClient:
     """A client for the settings in force."""
     settings = config.settings(user, base_url)
     client = client_for(settings)
-    return client if settings.user_id is None else client.for_user(settings.user_id)
+    acting.begin(settings.acting)
+    return client if settings.acting is None else client.for_user(settings.acting.user_id)
 
 
 def connect_company(base_url: str | None) -> Naive:
@@ -72,5 +73,7 @@ def whole_queue(client: UserClient, typed: str) -> Queue:
 def _named(client: UserClient, typed: str) -> Queue:
     found = client.queue.list(name=typed).queues
     if not found:
-        raise NotFoundError(f"No queue is called {typed!r}.", hint="`naive queue list` shows those there are.")
+        whose = acting.current()
+        among = f" among those of user {whose.user_id}, whom {whose.named_by}" if whose else ""
+        raise NotFoundError(f"No queue is called {typed!r}{among}.", hint="`naive queue list` shows those there are.")
     return found[0]

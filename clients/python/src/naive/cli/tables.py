@@ -93,7 +93,7 @@ def _(page: UserPage) -> None:
         }
         for user in page.users
     ]
-    none = "There are no users on this page."
+    none = "There are no such users on this page."
     _print_rows(_without_empty(rows), none, spare=("email", "default"), label=12, external_id=12, email=16)
 
 
@@ -105,12 +105,12 @@ def _(page: KeyPage) -> None:
             "last_4": key.last_4,
             "user": key.active_tenant_user_id,
             "last used": key.last_used_at and key.last_used_at.date(),
-            "revoked": key.revoked,
+            "revoked": key.revoked or None,
             "key_id": key.key_id,
         }
         for key in page.keys
     ]
-    _print_rows(_without_empty(rows), "There are no keys on this page.", spare=("last used",), name=12)
+    _print_rows(_without_empty(rows), "There are no keys on this page.", name=12)
 
 
 def live(queue: str, looks: Iterable[QueueAttributes]) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,6 +13,10 @@ from naive.cli.options import AsJson, BaseUrl, Cursor, Limit, UserArgument, Yes,
 from naive.cli.session import client_for, connect_company, known_user
 from naive.cli.words import say
 from naive.constants import ACTIVE_USER_VARIABLE, MAX_PAGE
+from naive.errors import AlreadyExistsError
+
+if TYPE_CHECKING:
+    from naive.models import User
 
 app = typer.Typer(help="The end-users of the company.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -41,21 +47,32 @@ def create(
       naive users create
       naive users create --external-id 4711 --email ada@example.com --label Ada
     """
-    output.show(connect_company(base_url).users.create(external_id=external_id, email=email, label=label), as_json)
+    client = connect_company(base_url)
+    with _free_external_id():
+        output.show(client.users.create(external_id=external_id, email=email, label=label), as_json)
 
 
 @app.command("list")
 def list_users(
-    limit: Limit = MAX_PAGE, cursor: Cursor = None, as_json: AsJson = False, base_url: BaseUrl = None
+    external_id: Annotated[
+        str | None,
+        typer.Option("--external-id", metavar="ID", callback=filled_in, help="Only the user that you know by this id."),
+    ] = None,
+    limit: Limit = MAX_PAGE,
+    cursor: Cursor = None,
+    as_json: AsJson = False,
+    base_url: BaseUrl = None,
 ) -> None:
-    """List users.
+    """List users, or find one by your own id for it.
 
     \b
     Examples:
       naive users list
-      naive users list --json | jq -r '.users[] | select(.external_id == "4711") | .id'
+      naive users list --external-id 4711
+      naive use "$(naive users list --external-id 4711 | jq -r '.users[].id')"
     """
-    output.show_page(connect_company(base_url).users.list(limit=limit, cursor=cursor), as_json)
+    users = connect_company(base_url).users
+    output.show_page(users.list(limit=limit, cursor=cursor, external_id=external_id), as_json)
 
 
 @app.command("show")
@@ -90,7 +107,7 @@ def update(
     if external_id is None and email is None and label is None:
         raise typer.BadParameter("give at least one of --external-id, --email and --label.")
     client = connect_company(base_url)
-    with known_user():
+    with known_user(), _free_external_id():
         output.show(client.users.update(user_id, external_id=external_id, email=email, label=label), as_json)
 
 
@@ -113,9 +130,29 @@ def delete(
     """
     settings = config.settings(None, base_url)
     client = client_for(settings)
-    output.confirm(f"Delete user {user_id}{' with all that it has' if force else ''}?", yes)
     with known_user():
+        output.confirm(
+            lambda: f"Delete {_known(client.users.get(user_id))}{' with all that it has' if force else ''}?", yes
+        )
         client.users.delete(user_id, force=force)
     say(f"Deleted {user_id}.")
-    if user_id == settings.user_id:
+    if user_id == (settings.acting and settings.acting.user_id):
         say(f"Note: This was the active user. Run `naive use default`, or unset {ACTIVE_USER_VARIABLE}.")
+
+
+@contextmanager
+def _free_external_id() -> Iterator[None]:
+    """Say in this block who has the external id that is taken."""
+    try:
+        yield
+    except AlreadyExistsError as taken:
+        if holder := taken.details.get("id"):
+            taken.hint = f"`naive users show {holder}` shows who has it. Use that user, or give another --external-id."
+        raise
+
+
+def _known(user: User) -> str:
+    """What a user is known by, for whoever is about to delete it."""
+    facts = {"external id": user.external_id, "label": user.label, "e-mail": user.email}
+    told = ", ".join(f"{name} {value!r}" for name, value in facts.items() if value is not None)
+    return f"user {user.id} ({told})" if told else f"user {user.id}"

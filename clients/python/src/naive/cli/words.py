@@ -26,9 +26,10 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def has_key(text: str) -> bool:
-    """Whether there is an API key in a text."""
-    return _KEY.search(text) is not None
+def key_in(text: str) -> str | None:
+    """The first API key in a text."""
+    found = _KEY.search(text)
+    return found and found[0]
 
 
 def without_keys(text: str) -> str:
