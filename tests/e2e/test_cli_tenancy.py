@@ -73,13 +73,15 @@ def test_a_users_life(cli: Cli) -> None:
     assert (made["status"], made["is_default"]) == ("active", False)
     taken = words(cli, "users", "create", "--external-id", own_id, code=1)
     assert "already_exists" in taken
-    assert made["id"] in taken
+    assert f"naive users show {made['id']}" in taken
+    assert cli.json("users", "list", "--external-id", own_id)["users"] == [made]
     changed = cli.json("users", "update", made["id"], "--label", "Ada")
     assert changed == {**made, "label": "Ada"}
     assert cli.json("users", "show", made["id"]) == changed
     assert changed in listed(cli, "users")
     cli("users", "delete", made["id"])
     assert "naive users list" in words(cli, "users", "show", made["id"], code=1)
+    assert cli.json("users", "list", "--external-id", own_id)["users"] == []
     again = cli.json("users", "create", "--external-id", own_id)
     assert again["id"] != made["id"]
     cli("users", "delete", again["id"], "--yes")
@@ -116,7 +118,7 @@ def test_a_user_with_queues_goes_with_force_only(cli: Cli, user: str) -> None:
     cli("users", "delete", user, "--force")
     cli("users", "show", user, code=1)
     time.sleep(SEEN_EVERYWHERE_SECONDS)
-    cli("queue", "list", "--user", user, code=1)
+    assert f"acts for user {user}, whom --user names" in words(cli, "queue", "list", "--user", user, code=1)
 
 
 def test_a_sealed_key_cannot_leave_its_user(cli: Cli, user: str, sealed: KeyHolder) -> None:
@@ -171,6 +173,22 @@ def test_the_stored_key_is_changed_for_another_without_showing_either(cli: Cli) 
     assert config(cli)["api_key"] == api_key != before
     for secret in (before, api_key):
         assert secret.encode() not in login.stdout + login.stderr
+
+
+@pytest.mark.parametrize("path", ["/v1", "/elsewhere"])
+def test_login_stores_nothing_for_an_address_where_the_api_is_not(cli: Cli, path: str) -> None:
+    key, url = environment("NAIVE_API_KEY"), environment("NAIVE_BASE_URL") + path
+    login = subprocess.run(
+        [BIN / "naive", "login", "--base-url", url],
+        input=key.encode(),
+        env=cli.env,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert login.returncode == 1
+    assert b"base URL" in login.stderr
+    assert config(cli) == {}
 
 
 @pytest.mark.parametrize("arguments", [("login",), ("login", "--api-key"), ("use",), ("queue", "show"), ()])

@@ -56,6 +56,9 @@ stderr repeats a key.
 `naive use` looks the user up first and keeps one that is there, or that cannot be looked up now. `naive keys create` is
 the one command that shows a key, this once.
 
+**`naive login`** tries the key first. It keeps one that could not be tried because nothing answered, and stores nothing
+when the key is refused or when what answers is not this API. The address is without `/v1`.
+
 **Proxies** are taken from `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`; this machine (`localhost`,
 `127.0.0.0/8`, `::1`) is never asked for through one. SOCKS needs `pip install 'httpx[socks]'`.
 

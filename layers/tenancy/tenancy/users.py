@@ -191,7 +191,11 @@ def _refuse_holder(company: str, external_id: str | None, *, but: str | None = N
     key = _external_key(company, external_id)
     holder = table.read([key]).get(key)
     if holder is not None and holder["user_id"] != but:
-        raise AlreadyExists(f"there is a user with external_id {external_id!r}", id=holder["user_id"])
+        raise AlreadyExists(
+            f"there is a user with external_id {external_id!r}",
+            hint="Use the user that details.id names, or give another external_id.",
+            id=holder["user_id"],
+        )
 
 
 def _hold(company: str, external_id: str, user_id: str) -> Write:

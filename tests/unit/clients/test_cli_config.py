@@ -65,6 +65,27 @@ def test_login_stores_a_key_that_cannot_be_tried(run_bare: Run, api: FakeApi, ho
     assert stored(home)["api_key"] == KEY
 
 
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        (404, {"message": "Not Found"}),
+        (404, {"error": {"code": "not_found", "message": "no such user or resource", "request_id": "r"}}),
+        (403, {"message": "Forbidden"}),
+        (404, b"<html>nothing here</html>"),
+        (200, b"<html>Welcome</html>"),
+        (200, {"status": "fine"}),
+    ],
+)
+def test_login_stores_nothing_when_another_answers(
+    run_bare: Run, api: FakeApi, home: Path, status: int, body: object
+) -> None:
+    api.answers_with(body, status=status)
+    result = run_bare("login", "--base-url", OTHER_URL, input=KEY)
+    assert result.exit_code == 1
+    assert "Hint: Check the base URL" in result.stderr
+    assert not (home / ".naive").exists()
+
+
 def test_login_without_an_address_keeps_the_key_for_later(run_bare: Run, home: Path) -> None:
     assert run_bare("login", input=KEY).exit_code == 0
     assert stored(home) == {"api_key": KEY}
@@ -76,7 +97,9 @@ def test_login_refuses_an_empty_key_and_has_no_argument_for_one(run_bare: Run, h
     assert not (home / ".naive").exists()
 
 
-@pytest.mark.parametrize("address", ["foo", "http://", "https://a..b", "https://me:secret@api.example.com"])
+@pytest.mark.parametrize(
+    "address", ["foo", "http://", "https://a.b/v1", "https://a..b", "https://me:secret@api.example.com"]
+)
 def test_login_stores_nothing_for_an_address_that_is_none(run_bare: Run, home: Path, address: str) -> None:
     result = run_bare("login", "--base-url", address, input=KEY)
     assert result.exit_code == 1

@@ -42,10 +42,14 @@ def test_a_new_key_on_a_terminal_is_told_to_be_shown_once(run: Run, api: FakeApi
     assert KEY not in result.stderr
 
 
-def test_a_new_key_is_not_sealed_to_the_active_user(run: Run, api: FakeApi, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_new_key_is_not_sealed_to_the_active_user_and_says_so(
+    run: Run, api: FakeApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("NAIVE_ACTIVE_USER_ID", USER_ID)
     api.answers_with(new_key_json(), status=201)
-    run("keys", "create", "--name", "ci")
+    told = run("keys", "create", "--name", "ci").stderr
+    assert "for the whole company" in told
+    assert f"add --user {USER_ID}" in told
     assert str(api.requests[0].url) == f"{BASE_URL}/v1/auth/keys"
     assert "x-naive-user-id" not in api.requests[0].headers
     assert api.bodies() == [{"name": "ci"}]
@@ -89,20 +93,36 @@ def test_no_width_hides_which_key_is_whose(
 
 
 @pytest.mark.usefixtures("on_terminal")
-def test_the_last_use_of_a_key_is_a_day(run: Run, api: FakeApi, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "140")
-    api.answers_with({"keys": [key_json(last_used_at="2026-11-30T00:00:00Z")], "next_cursor": None})
+@pytest.mark.parametrize("columns", [80, 100, 120, 140])
+@pytest.mark.parametrize("user", [None, USER_ID])
+def test_the_last_use_of_a_key_is_a_day_at_any_width(
+    run: Run, api: FakeApi, monkeypatch: pytest.MonkeyPatch, columns: int, user: str | None
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    used = key_json(last_used_at="2026-11-30T00:00:00Z", active_tenant_user_id=user)
+    api.answers_with({"keys": [used], "next_cursor": None})
     shown = run("keys", "list").stdout
     assert "2026-11-30" in shown
+    assert KEY_ID in shown
     assert "00:00" not in shown
 
 
 @pytest.mark.usefixtures("on_terminal")
-def test_a_revocation_asks_on_a_terminal(run: Run, api: FakeApi) -> None:
-    assert run("keys", "revoke", KEY_ID, input="n\n").exit_code == 1
+def test_a_revocation_asks_on_a_terminal_and_says_which_key_it_is(run: Run, api: FakeApi) -> None:
+    api.answers_with({"keys": [key_json(key_id=USER_ID)], "next_cursor": "c"})
+    api.answers_with({"keys": [key_json(last_4="wxyz")], "next_cursor": None})
+    refused = run("keys", "revoke", KEY_ID, input="n\n")
+    assert refused.exit_code == 1
+    assert f"Revoke key 'ci' that ends with wxyz ({KEY_ID})?" in refused.stderr
     api.answers_with(status=204)
     assert run("keys", "revoke", KEY_ID, "--yes").exit_code == 0
-    assert len(api.requests) == 1
+    assert [request.method for request in api.requests] == ["GET", "GET", "DELETE"]
+
+
+@pytest.mark.usefixtures("on_terminal")
+def test_a_key_that_is_not_listed_is_asked_for_by_its_id(run: Run, api: FakeApi) -> None:
+    api.answers_with({"keys": [], "next_cursor": None})
+    assert f"Revoke key {KEY_ID}?" in run("keys", "revoke", KEY_ID, input="n\n").stderr
 
 
 @pytest.mark.parametrize(
@@ -136,6 +156,7 @@ def test_a_key_among_the_arguments_is_refused_and_not_repeated(run: Run, argumen
     assert result.exit_code == 2
     assert "k" * 8 not in result.output
     assert "now in the shell's history" in result.stderr
+    assert "ends with kkkk." in result.stderr
     assert "`naive keys revoke`" in result.stderr
     assert "`naive login < key.txt`" in result.stderr
 
@@ -177,6 +198,7 @@ def test_a_line_that_is_being_completed_gets_no_warning(run: Run, monkeypatch: p
         ("visibility_timeout must be 0 to 43200, not 50000", "--visibility must be 0 to 43200, not 50000"),
         ("messages.3.group_id is missing", "messages.3.group_id is missing"),
         ("my_group_ids", "my_group_ids"),
+        ("there is a user with external_id 'c-1'", "there is a user with external_id 'c-1'"),
     ],
 )
 def test_the_apis_fields_are_told_as_options(said: str, told: str) -> None:

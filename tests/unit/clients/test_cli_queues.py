@@ -201,6 +201,20 @@ def test_wrong_usage_is_exit_code_2(run: Run, wrong: tuple[str, ...]) -> None:
     assert run(*wrong).exit_code == 2
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("list", "--limit", "x"), "'--limit': it has to be a whole number."),
+        (("watch", "q", "--interval", "x"), "'--interval': it has to be a number."),
+        (("watch", "q", "--interval", "0"), "'--interval': it has to be greater than or equal to 0.5."),
+    ],
+)
+def test_a_number_that_is_none_is_told_in_plain_words(run: Run, words: tuple[str, ...], told: str) -> None:
+    result = run("queue", *words)
+    assert result.exit_code == 2
+    assert told in result.stderr
+
+
 TEXTS = [
     ("show", ["{}"]),
     ("show", [QUEUE_ID, "--user={}"]),

@@ -96,14 +96,82 @@ def test_a_user_with_queues_goes_with_force_only(run: Run, api: FakeApi) -> None
 
 @pytest.mark.usefixtures("on_terminal")
 def test_a_deletion_asks_on_a_terminal(run: Run, api: FakeApi) -> None:
+    api.answers_with(user_json(external_id="4711", label="Ada\x1b[2J"))
     refused = run("users", "delete", USER_ID, "--force", input="n\n")
     assert refused.exit_code == 1
-    assert f"Delete user {USER_ID} with all that it has?" in refused.stderr
+    named = f"user {USER_ID} (external id '4711', label 'Ada\\x1b[2J')"
+    assert f"Delete {named} with all that it has?" in refused.stderr
+    api.answers_with(user_json())
     for _ in range(2):
         api.answers_with(status=204)
-    assert run("users", "delete", USER_ID, input="y\n").exit_code == 0
+    agreed = run("users", "delete", USER_ID, input="y\n")
+    assert agreed.exit_code == 0
+    assert f"Delete user {USER_ID}?" in agreed.stderr
     assert run("users", "delete", USER_ID, "--yes").exit_code == 0
-    assert len(api.requests) == 2
+    assert [request.method for request in api.requests] == ["GET", "GET", "DELETE", "DELETE"]
+
+
+def test_a_user_is_found_by_the_companys_own_id(run: Run, api: FakeApi) -> None:
+    api.answers_with({"users": [user_json()], "next_cursor": None})
+    assert json.loads(run("users", "list", "--external-id", "4711").stdout)["users"] == [user_json()]
+    assert api.requests[0].url.params["external_id"] == "4711"
+
+
+@pytest.mark.parametrize("words", [("create",), ("update", USER_ID)])
+def test_an_external_id_that_is_taken_says_how_to_see_by_whom(run: Run, api: FakeApi, words: tuple[str, ...]) -> None:
+    said, hint = "there is a user with external_id '4711'", "Choose another name."
+    error = {"code": "already_exists", "message": said, "hint": hint, "details": {"id": OTHER_ID}, "request_id": "r"}
+    api.answers_with({"error": error}, status=409)
+    told = run("users", *words, "--external-id", "4711").stderr
+    assert told.startswith(f"Error: {said}\nHint: `naive users show {OTHER_ID}` shows who has it.")
+    assert "another --external-id" in told
+    assert "another name" not in told
+
+
+WAYS = [
+    (("--user", USER_ID), {}, USER_ID, "--user names", "leave it out"),
+    ((), {"NAIVE_ACTIVE_USER_ID": USER_ID}, USER_ID, "NAIVE_ACTIVE_USER_ID names", "unset it"),
+    ((), {}, OTHER_ID, "`naive use` chose", "naive use default"),
+]
+
+
+@pytest.mark.parametrize(("flag", "variables", "user", "source", "way_back"), WAYS)
+def test_who_is_acted_for_and_by_whose_word_is_told_when_it_may_be_why(
+    run_bare: Run,
+    api: FakeApi,
+    stored: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    flag: tuple[str, ...],
+    variables: dict[str, str],
+    user: str,
+    source: str,
+    way_back: str,
+) -> None:
+    for variable, value in variables.items():
+        monkeypatch.setenv(variable, value)
+    api.refuses_with("not_found", 404)
+    api.answers_with({"queues": [], "next_cursor": None})
+    api.refuses_with("key_subject_mismatch", 403)
+    gone = run_bare("queue", "list", *flag).stderr
+    assert f"acts for user {user}, whom {source}." in gone
+    assert way_back in gone
+    elsewhere = run_bare("queue", "show", "jobs", *flag).stderr
+    assert f"No queue is called 'jobs' among those of user {user}, whom {source}." in elsewhere
+    mismatch = run_bare("queue", "list", *flag).stderr
+    assert f"acts for user {user}, whom {source}: " in mismatch
+    assert way_back in mismatch
+    assert ("--user names" in mismatch) == bool(flag)
+
+
+def test_nobody_is_told_of_a_user_whom_nobody_named(run: Run, api: FakeApi, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NAIVE_ACTIVE_USER_ID", USER_ID)
+    api.answers_with({"queues": [], "next_cursor": None})
+    run("queue", "list")
+    for code in ("not_found", "key_subject_mismatch"):
+        api.refuses_with(code, 403 if "key" in code else 404)
+        told = run("queue", "list", "--user", "default").stderr
+        assert USER_ID not in told
+        assert "--user" not in told
 
 
 def test_the_deletion_of_the_active_user_says_that_it_is(run_bare: Run, api: FakeApi, stored: Path) -> None:
@@ -168,6 +236,12 @@ def test_use_keeps_a_user_that_cannot_be_looked_up_as_login_keeps_a_key(
     assert result.exit_code == 0
     assert "The user could not be looked up: No " in result.stderr
     assert active_user(stored) == USER_ID
+
+
+def test_use_keeps_nobody_when_what_answers_is_not_the_api(run_bare: Run, api: FakeApi, stored: Path) -> None:
+    api.answers_with(b"<html>Welcome</html>")
+    assert run_bare("use", USER_ID).exit_code == 1
+    assert active_user(stored) == OTHER_ID
 
 
 def test_use_without_a_key_says_what_is_missing(run_bare: Run, home: Path) -> None:

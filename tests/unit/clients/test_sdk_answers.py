@@ -12,7 +12,7 @@ import naive
 from naive import NaiveError, Queue, UnexpectedAnswerError
 from naive.answers import failure, read
 from naive.models import Received
-from tests.unit.clients.fake_api import KEY, FakeApi, message_json, queue_json
+from tests.unit.clients.fake_api import KEY, FakeApi, key_json, message_json, queue_json, user_json
 
 CODES = [
     (400, "invalid_input", naive.InvalidInputError),
@@ -56,7 +56,7 @@ def test_an_error_says_all_that_the_api_said() -> None:
         {"id": "q"},
         "r",
     )
-    assert str(error) == "Taken. (already_exists, request r)"
+    assert str(error) == "Taken. (already_exists, request r)\nHint: Pick another."
 
 
 def test_a_code_of_a_newer_server_is_an_error_of_its_status() -> None:
@@ -130,6 +130,21 @@ def test_fields_of_a_newer_server_are_kept() -> None:
     queue = read(Queue, json.dumps(queue_json(colour="green", type="priority")).encode())
     assert queue.type == "priority"
     assert queue.model_extra == {"colour": "green"}
+
+
+def test_a_list_is_iterated_over_and_counted_by_its_entries(api: FakeApi) -> None:
+    api.answers_with({"queues": [queue_json()], "next_cursor": None})
+    api.answers_with({"users": [user_json()], "next_cursor": None})
+    api.answers_with({"keys": [key_json(), key_json()], "next_cursor": None})
+    api.answers_with({"messages": [message_json()]})
+    api.answers_with({"messages": []})
+    api.answers_with({"results": [{"message_id": "m"}]})
+    client = api.client()
+    queues, users, keys = client.queue.list(), client.users.list(), client.keys.list()
+    received, dead, sent = client.queue.receive("q"), client.queue.peek_dlq("q"), client.queue.send_batch("q", [])
+    assert [list(queues), list(users), list(keys)] == [queues.queues, users.users, keys.keys]
+    assert [list(received), list(dead), list(sent)] == [received.messages, [], sent.results]
+    assert [len(entries) for entries in (queues, users, keys, received, dead, sent)] == [1, 1, 2, 1, 0, 1]
 
 
 def test_an_answer_remembers_its_own_text() -> None:

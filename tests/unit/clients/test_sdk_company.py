@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
+from uuid import UUID
 
 import httpx
 import pytest
 
-from naive import AlreadyExistsError, Naive, NotFoundError, SecretLostError
+from naive import AlreadyExistsError, InvalidInputError, Key, Naive, NewKey, NotFoundError, Queue, SecretLostError, User
 from tests.unit.clients.fake_api import (
     BASE_URL,
     KEY,
     KEY_ID,
+    QUEUE_ID,
     USER_ID,
     FakeApi,
     key_json,
     new_key_json,
+    queue_json,
     user_json,
 )
 
@@ -119,6 +123,75 @@ def test_an_external_id_that_is_taken_names_who_has_it(api: FakeApi) -> None:
     with pytest.raises(AlreadyExistsError) as taken:
         api.client().users.create(external_id="4711")
     assert taken.value.details == {"id": USER_ID}
+
+
+def test_a_user_is_found_by_the_companys_own_id(api: FakeApi) -> None:
+    api.answers_with({"users": [user_json(external_id="a&b")], "next_cursor": None})
+    assert [user.id for user in api.client().users.list(external_id="a&b")] == [USER_ID]
+    assert dict(api.requests[0].url.params) == {"external_id": "a&b"}
+
+
+def test_a_thing_may_stand_for_its_id(api: FakeApi) -> None:
+    made, user = NewKey.model_validate(new_key_json()), User.model_validate(user_json())
+    calls: list[Callable[[Naive], object]] = [
+        lambda naive: naive.users.get(user),
+        lambda naive: naive.users.update(UUID(USER_ID), label="x"),
+        lambda naive: naive.for_user(user).queue.get(Queue.model_validate(queue_json())),
+        lambda naive: naive.for_user(UUID(USER_ID)).queue.get(UUID(QUEUE_ID)),
+        lambda naive: naive.keys.create("x", active_tenant_user_id=user),
+        lambda naive: naive.keys.revoke(made),
+        lambda naive: naive.keys.revoke(Key.model_validate(key_json())),
+        lambda naive: naive.keys.revoke(UUID(KEY_ID)),
+    ]
+    for answer in (user_json(), user_json(), queue_json(), queue_json(), new_key_json(), None, None, None):
+        api.answers_with(answer)
+    for call in calls:
+        call(api.client())
+    assert [str(r.url).removeprefix(f"{BASE_URL}/v1/") for r in api.requests] == [
+        *[f"users/{USER_ID}"] * 2,
+        *[f"users/{USER_ID}/queue/{QUEUE_ID}"] * 2,
+        "auth/keys",
+        *[f"auth/keys/{KEY_ID}"] * 3,
+    ]
+    assert api.bodies()[1] == {"name": "x", "active_tenant_user_id": USER_ID}
+
+
+NAMING: list[tuple[str, Callable[[Naive, Any], object]]] = [
+    ("user_id", lambda naive, given: naive.for_user(given)),
+    ("user_id", lambda naive, given: naive.users.get(given)),
+    ("user_id", lambda naive, given: naive.users.update(given, label="x")),
+    ("user_id", lambda naive, given: naive.users.delete(given)),
+    ("key_id", lambda naive, given: naive.keys.revoke(given)),
+    ("queue", lambda naive, given: naive.queue.get(given)),
+    ("queue", lambda naive, given: naive.queue.send(given, "x")),
+    ("queue", lambda naive, given: naive.queue.consume(given, print)),
+    ("receipt_handle", lambda naive, given: naive.queue.ack("q", given)),
+    ("receipt_handle", lambda naive, given: naive.queue.retry("q", given)),
+]
+
+
+@pytest.mark.parametrize(("argument", "call"), NAMING)
+@pytest.mark.parametrize(("given", "told"), [(None, "not None"), (4711, "of type int"), (b"x", "of type bytes")])
+def test_what_names_nothing_is_an_error_before_anything_is_sent(
+    api: FakeApi, argument: str, call: Callable[[Naive, Any], object], given: object, told: str
+) -> None:
+    with pytest.raises(InvalidInputError, match=f"^{argument} has to be .*{told}"):
+        call(api.client(), given)
+    assert api.requests == []
+
+
+def test_a_thing_of_another_kind_is_not_taken_for_one(api: FakeApi) -> None:
+    queue = Queue.model_validate(queue_json())
+    with pytest.raises(InvalidInputError, match=r"active_tenant_user_id has to be .*User, not an object of type Queue"):
+        api.client().keys.create("x", active_tenant_user_id=queue)  # type: ignore[arg-type]  # as a program without types
+
+
+def test_a_key_for_nobody_is_the_companys(api: FakeApi) -> None:
+    api.answers_with(new_key_json(), status=201)
+    made = api.client().keys.create("x", active_tenant_user_id=None)
+    assert api.bodies() == [{"name": "x"}]
+    assert not hasattr(made, "last_used_at")
+    assert not hasattr(made, "revoked")
 
 
 def test_an_id_cannot_leave_its_place_in_the_path(api: FakeApi) -> None:

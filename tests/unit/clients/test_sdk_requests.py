@@ -185,6 +185,31 @@ def test_what_is_told_and_empty_is_not_looked_for_elsewhere(
         Naive(key, base_url)
 
 
+@pytest.mark.parametrize("base_url", ["https://api.example.com/v1", "https://api.example.com/v1/"])
+def test_an_address_with_the_version_is_refused_with_the_one_without(base_url: str) -> None:
+    with pytest.raises(ConfigurationError, match="ends with /v1") as refused:
+        Naive(KEY, base_url)
+    assert refused.value.hint == "The base URL is without /v1: https://api.example.com"
+
+
+def test_a_closed_client_says_that_it_is(api: FakeApi) -> None:
+    with api.client() as client:
+        pass
+    with pytest.raises(ConfigurationError, match="closed"):
+        client.queue.list()
+
+
+def test_a_body_that_is_no_json_is_an_error_of_ours(api: FakeApi) -> None:
+    with pytest.raises(InvalidInputError, match="bytes"):
+        api.client().queue.send("q", b"x")  # type: ignore[arg-type]  # as a program without types
+
+
+def test_a_wait_that_is_no_number_is_left_to_the_server(api: FakeApi) -> None:
+    api.refuses_with("invalid_input", 400)
+    with pytest.raises(InvalidInputError, match="This is invalid_input"):
+        api.client().queue.receive("q", wait="20")  # type: ignore[arg-type]  # as a program without types
+
+
 @pytest.mark.parametrize("handle", ["\udcff", "h" * 70_000])
 def test_a_request_that_cannot_be_written_is_an_error_of_ours(api: FakeApi, handle: str) -> None:
     with pytest.raises(InvalidInputError):

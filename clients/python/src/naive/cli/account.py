@@ -14,23 +14,25 @@ from naive.cli.streams import text_of_stdin
 from naive.cli.words import say
 from naive.constants import ACTIVE_USER_VARIABLE, API_KEY_VARIABLE
 from naive.errors import (
+    BadRequestError,
     ForbiddenError,
-    InvalidInputError,
-    NaiveError,
     NoAnswerError,
     NotFoundError,
     RateLimitedError,
     ServerError,
-    UnauthorizedError,
     UnreachableError,
 )
+
+# Later it may be otherwise; any other failure is here to stay.
+_NOT_NOW = (UnreachableError, NoAnswerError, RateLimitedError, ServerError)
 
 
 def login(base_url: BaseUrl = None) -> None:
     """Store an API key, read from a hidden prompt or from stdin.
 
     The key is never an argument, so it stays out of the shell's history and of the process list. The address is
-    stored with it, and the active user is forgotten.
+    stored with it, and the active user is forgotten. Nothing is stored when the key is refused, or when what answers
+    there is not this API.
 
     \b
     Examples:
@@ -78,9 +80,9 @@ def _checked(key: str, url: str | None) -> str:
     try:
         with Naive(usable, url) as client:
             client.queue.list(limit=1)
-    except (UnreachableError, NoAnswerError, RateLimitedError, ServerError) as failure:
+    except _NOT_NOW as failure:
         say(f"The key could not be tried: {failure.message}")
-    except NotFoundError as stranger:  # a list is always there, only not at this address
+    except (BadRequestError, ForbiddenError, NotFoundError) as stranger:  # this API refuses nobody its list that way
         stranger.hint = WRONG_ADDRESS
         raise
     return usable
@@ -91,9 +93,7 @@ def _look_up(user: str, settings: config.Settings) -> None:
     with client_for(settings) as client, known_user():
         try:
             client.users.get(user)
-        except (InvalidInputError, UnauthorizedError, ForbiddenError, NotFoundError):
-            raise
-        except NaiveError as failure:
+        except _NOT_NOW as failure:
             say(f"The user could not be looked up: {failure.message}")
 
 

@@ -29,7 +29,9 @@ def by_environment(user_id: str) -> Acting:
 
 
 def by_configuration(user_id: str) -> Acting:
-    return Acting(user_id, "`naive use` chose", "run `naive use default` to act for nobody in particular")
+    return Acting(
+        user_id, "`naive use` chose", "run `naive use default` to go back to the key's own user or the default user"
+    )
 
 
 def current() -> Acting | None:

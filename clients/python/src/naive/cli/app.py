@@ -18,7 +18,8 @@ from naive.errors import NaiveError
 
 _KEY_AMONG_ARGUMENTS = """\
 Warning: There is an API key among the arguments, which ends with {}. It is now in the shell's history, and others
-could see it in the list of processes. Make another one with `naive keys create`, and revoke this one with `naive keys revoke`.
+could see it in the list of processes. Make another one with `naive keys create`, and revoke this one with
+`naive keys revoke`.
 No command takes a key as an argument: `naive login` asks for it or reads it from stdin, as in `naive login < key.txt`,
 and NAIVE_API_KEY may hold it."""
 

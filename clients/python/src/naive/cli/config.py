@@ -59,8 +59,10 @@ def _acting(flag: str | None, stored: Mapping[str, str]) -> Acting | None:
         (os.environ.get(ACTIVE_USER_VARIABLE), acting.by_environment),
         (stored.get("active_user_id"), acting.by_configuration),
     )
-    user, way = next(((user, way) for user, way in ways if user), (None, None))
-    return None if way is None or user is None or user in _NOBODY else way(user)
+    for user, named in ways:
+        if user:
+            return None if user in _NOBODY else named(user)
+    return None
 
 
 def path() -> Path:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from naive.cli import acting
+from naive.cli.acting import Acting
 from naive.constants import API_KEY_VARIABLE
 from naive.errors import NaiveError
 
@@ -49,11 +50,13 @@ def hint_of(error: NaiveError) -> str | None:
         return f"Give a valid key to `naive login`, or set {API_KEY_VARIABLE} to one."
     whose = acting.current()
     if error.code == "key_subject_mismatch":
-        way_out = f"{whose.named_by} user {whose.user_id}: {whose.way_back}. Or use" if whose else "Use"
-        return f"{way_out[0].upper()}{way_out[1:]} a key that is not sealed."
+        if whose is None:
+            return "Use a key that is not sealed."
+        return f"{_acted_for(whose)}: {whose.way_back}. Or use a key that is not sealed."
     if error.code == "not_found" and whose and not error.hint:
-        return (
-            f"The command acted for user {whose.user_id}, whom {whose.named_by}. `naive users list` shows whether "
-            f"there is one; if not, {whose.way_back}."
-        )
+        return f"{_acted_for(whose)}. `naive users list` shows those there are. If it is gone, {whose.way_back}."
     return error.hint and translated(error.hint)
+
+
+def _acted_for(whose: Acting) -> str:
+    return f"The command acts for user {whose.user_id}, whom {whose.named_by}"

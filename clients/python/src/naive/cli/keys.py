@@ -30,8 +30,8 @@ def create(
 ) -> None:
     """Make a key and show it, this once.
 
-    Without --user it acts for every user of the company and manages users and keys; the active user makes no
-    difference.
+    Without --user it acts for every user of the company and manages users and keys, also when there is an active
+    user.
 
     \b
     Examples:
