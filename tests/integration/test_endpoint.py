@@ -200,7 +200,7 @@ def test_an_error_never_repeats_a_key_that_stood_where_none_belongs(api: Api) ->
     assert taken.status == 201
     for answer in (
         api("POST", "/v1/users", {api.key: 1}),
-        api("GET", "/v1/queue", **{api.key: 1}),
+        api("GET", "/v1/queue", **dict[str, Any]({api.key: 1})),
         api("POST", "/v1/users", {"external_id": api.key}),
         api("POST", f"/v1/queue/{queue}/messages", message),
         api("POST", f"/v1/queue/{queue}/messages/batch", {"messages": [message]}),
