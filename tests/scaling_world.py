@@ -63,14 +63,22 @@ class Fate:
     skew: int = 0
 
 
+@dataclass(frozen=True, eq=False)
+class Letter:
+    """What is on the tick queue."""
+
+    event: Event
+    due: int
+
+
 @dataclass(eq=False)
 class Run:
-    """One run of the function."""
+    """One run of the function, for an event that came by the tick queue or by itself."""
 
     event: Event
     fate: Fate
-    redelivered: bool
     began: int
+    letter: Letter | None = None
     steps: Iterator[None] = field(default_factory=lambda: iter(()))
     taken: int = 0
     counted_since: int = 0
@@ -92,7 +100,7 @@ class World:
         """Workers that have started."""
         self.ecs_accepts = True
         self.messages: list[Message] = []
-        self.mail: list[Event] = []
+        self.mail: list[Letter] = []
         """What is on the tick queue, delivered or not, until its run has ended."""
         self.runs: list[Run] = []
         self.lens: dict[str, Lens] = {"ready": "exact", "in_flight": "exact", "delayed": "exact"}
@@ -169,7 +177,7 @@ class World:
 
     def net(self) -> None:
         """The alarm or the reconciler comes by."""
-        self._begin("look", redelivered=False)
+        self._begin("look")
 
     def put(self, event: Event, delay: int = 0) -> None:
         """Put something on the tick queue."""
@@ -178,9 +186,11 @@ class World:
             self.last_lost = self.now
             return
         for later in copies:
-            self.mail.append(event)
-            self._after(delay + later + self.late, lambda: self._begin(event, redelivered=True))
-        assert sum(isinstance(mail, Tick) for mail in self.mail) < MANY, "ticks multiply"
+            seconds = delay + later + self.late
+            letter = Letter(event, self.now + seconds)
+            self.mail.append(letter)
+            self._after(seconds, partial(self._begin, event, letter))
+        assert sum(isinstance(letter.event, Tick) for letter in self.mail) < MANY, "ticks multiply"
 
     # Time.
 
@@ -206,9 +216,10 @@ class World:
         return [message for message in self.messages if message.where in whereabouts]
 
     def alive(self) -> set[Event]:
-        """What is on the tick queue or being handled, and leads to a look."""
-        pending = self.mail + [run.event for run in self.runs]
-        return {event for event in pending if scaling.applies(event, self.state, self.consumer, self.now)}
+        """What is on the tick queue, is due about when a look should be, and leads to one."""
+        soon = self.now + scaling.DELAYED_SECONDS + scaling.CLOCK_SECONDS
+        events = {letter.event for letter in self.mail if letter.due <= soon}
+        return {event for event in events if scaling.applies(event, self.state, self.consumer, self.now)}
 
     def check(self) -> None:
         """What is promised at every moment; the machines add theirs."""
@@ -269,9 +280,9 @@ class World:
                 continue
         raise TimeoutError
 
-    def _begin(self, event: Event, *, redelivered: bool) -> None:
+    def _begin(self, event: Event, letter: Letter | None = None) -> None:
         fate = self.fates.popleft() if self.fates else self.usual
-        run = Run(event, fate, redelivered, self.now)
+        run = Run(event, fate, self.now, letter)
         run.steps = self.function(run)
         if self.runs:
             self.quiet_writes = 0
@@ -297,12 +308,12 @@ class World:
         if died:
             self.last_died = self.now
             self.quiet_writes = 0
-            if not run.redelivered and self.now - self.last_lost <= RECONCILER_SECONDS + 2 * scaling.LATE_SECONDS:
+            if run.letter is None and self.now - self.last_lost <= RECONCILER_SECONDS + 2 * scaling.LATE_SECONDS:
                 self.last_lost = self.now  # It came to mend what was lost.
-        if run.redelivered and died:
-            self._after(REDELIVERY_SECONDS, lambda: self._begin(run.event, redelivered=True))
-        elif run.redelivered:
-            self.mail.remove(run.event)
+        if run.letter and died:
+            self._after(REDELIVERY_SECONDS, partial(self._begin, run.event, run.letter))
+        elif run.letter:
+            self.mail.remove(run.letter)
 
     def _counted(self) -> Depth:
         return Depth(self._count("ready"), self._count("in_flight"), self._count("delayed"))
