@@ -11,7 +11,7 @@ from uuid import UUID
 from tenancy import registry, table, webhooks
 from tenancy.aws import POLL_SECONDS, client, reaching_aws
 from tenancy.errors import NotFound
-from tenancy.telemetry import count, flush, log_unhandled, logger, note
+from tenancy.telemetry import count, flush, log_unhandled, logger, note, unrequested
 from tenancy.webhooks import Record, Target
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ class Failure:
     tried: bool = True
 
 
+@unrequested
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     deadline = time.monotonic() + context.get_remaining_time_in_millis() / 1000 - _LAST_SECONDS
     records: list[Record] = event["Records"]

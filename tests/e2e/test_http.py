@@ -303,7 +303,7 @@ def test_a_fifo_redrive_is_delivered_inside_the_window_in_order(api: Api) -> Non
 @pytest.mark.parametrize(
     ("method", "path", "body", "query", "says"),
     [
-        ("POST", "", {"name": "a b"}, {}, "name must be 1 to 64 characters"),
+        ("POST", "", {"name": "a b"}, {}, "name must be a string of 1 to 64 characters"),
         ("GET", "", None, {"limit": "x"}, "limit must be a whole number from 1 to 100"),
         ("GET", "/{id}/messages", None, {"wait": 21}, "wait must be a whole number from 0 to 20, not 21"),
         ("GET", "/{id}/messages", None, {"wait": -1}, "wait must be a whole number from 0 to 20, not -1"),
