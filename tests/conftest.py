@@ -1,6 +1,7 @@
-"""The environment that the template gives a function, set before anything imports one."""
+"""The environment that the template gives a function, set before anything imports one; and signals as usual."""
 
 import os
+import signal
 
 os.environ |= {
     "AWS_ACCESS_KEY_ID": "testing",
@@ -28,3 +29,8 @@ os.environ |= {
     "WAITING_POLLS": "25",
     "TASK_BOUNDARY": "arn:aws:iam::123456789012:policy/naive/test/boundary",
 }
+
+# Whoever starts the tests in the background may have them ignore these, and what they start would ignore them too.
+for _number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, signal.default_int_handler if _number == signal.SIGINT else signal.SIG_DFL)
