@@ -25,6 +25,7 @@ Every other count that is made of what was true at some time within these second
 START = 1_800_000_000
 NEVER = 0
 MANY = 100
+SQS_DELAY = 900
 RECONCILER_SECONDS = 300
 REDELIVERY_SECONDS = 30
 """After a function has died, its message is back."""
@@ -228,6 +229,7 @@ class World:
         """Let an effect take place."""
         match effect:
             case SendTick(tick, delay):
+                assert 1 <= delay <= SQS_DELAY, "a tick that never ends or that SQS refuses"
                 self.put(tick, delay)
             case Write(state, seen):
                 if self.state.tick != seen:
