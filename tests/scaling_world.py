@@ -251,10 +251,14 @@ class World:
                 self._note()
 
     def check_scaled_in(self, count: int, counted_since: int) -> None:
-        """Nothing that was counted in flight loses its worker, unless the owner has just ordered so."""
-        held = [message for message in self.truly("in_flight") if message.since < counted_since]
-        if self.consumer.paused or count == self.consumer.max or self.now - self.last_ordered <= scaling.SURE_SECONDS:
+        """Nothing that was counted in flight loses its worker, unless the owner has ordered so.
+
+        Or unless somebody hung after his write until the record said something else. The next look makes that good.
+        """
+        ordered = self.now - self.last_ordered <= scaling.SURE_SECONDS or count == self.consumer.max
+        if ordered or self.consumer.paused or count != self.state.desired:
             return
+        held = [message for message in self.truly("in_flight") if message.since < counted_since]
         assert len(held) <= (count if self.consumer.protected else 0), "a worker that may hold a message was scaled in"
 
     # The function.

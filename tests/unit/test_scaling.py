@@ -41,7 +41,7 @@ def consumer(**changes: Any) -> Consumer:
 
 def awake(desired: int = 1, **changes: Any) -> State:
     """Long awake, with the next look in time."""
-    state = State(tick=TICK, mode="awake", desired=desired, scaled_at=NOW - 1000, look_at=NOW + 5)
+    state = State(tick=TICK, mode="awake", desired=desired, most=desired, scaled_at=NOW - 1000, look_at=NOW + 5)
     return replace(state, **changes)
 
 
@@ -124,6 +124,24 @@ def test_work_wakes_at_once_and_a_sender_is_believed_whatever_is_counted(row: li
 def named(event: str) -> Event:
     events: dict[str, Event] = {"tick": TICK, "wake": "wake", "look": "look", "changed": "changed"}
     return events[event]
+
+
+# What a look finds 5 s after 8 workers were sent home, and whether another has carried that out.
+SENT_HOME = """
+carried out | ready | in flight | count
+no          |     1 |         0 |     1
+no          |     0 |         1 |     8
+yes         |     0 |         1 |     1
+"""
+
+
+@pytest.mark.parametrize("row", rows(SENT_HOME), ids=" ".join)
+def test_workers_that_may_be_still_there_are_kept_while_something_is_in_flight(row: list[str]) -> None:
+    carried_out, ready, in_flight, count = row
+    sent_home = decide(TICK, awake(8, idle_since=NOW - 65), consumer(), NOTHING, NOW - 5)
+    assert (sent_home.desired, sent_home.most) == (0, 8)
+    before = decide(TICK, sent_home, consumer(), NOTHING, NOW - 2) if carried_out == "yes" else sent_home
+    assert decide(TICK, before, consumer(), Depth(int(ready), int(in_flight), 0), NOW).desired == int(count)
 
 
 def test_a_wake_without_a_count_says_that_a_message_was_sent() -> None:

@@ -101,6 +101,8 @@ class State:
     scaled_at: int = 0
     sure: bool = True
     """Whether the service surely has the desired count, and nobody is left who would still set another."""
+    most: int = 0
+    """How many workers there may be: the count before, until a lower one was carried out."""
     idle_since: int | None = None
     """Since when every look found nothing ready or in flight; at rest, nothing delayed either."""
     slack_since: int | None = None
@@ -178,14 +180,14 @@ def decide(event: Event, state: State, consumer: Consumer, depth: Depth, now: in
     return _rest(event, state, consumer, depth, now)
 
 
-def workers(desired: int, consumer: Consumer, depth: Depth) -> int:
-    """How many workers there should be for what there is, at least the `desired` ones and one, limits aside.
+def workers(present: int, consumer: Consumer, depth: Depth) -> int:
+    """How many workers there should be for what there is, at least those present and one, limits aside.
 
     What is in flight counts as far as the present workers can hold it. More than that waits for a retry's delay to pass
     or is with somebody else, and needs no worker until it is ready again.
     """
-    held = min(depth.in_flight, desired * consumer.messages_per_worker)
-    return max(desired, 1, -(-(depth.ready + held) // consumer.messages_per_worker))
+    held = min(depth.in_flight, present * consumer.messages_per_worker)
+    return max(present, 1, -(-(depth.ready + held) // consumer.messages_per_worker))
 
 
 def _work(event: Event, state: State, consumer: Consumer, depth: Depth, now: int) -> State:
@@ -196,7 +198,9 @@ def _work(event: Event, state: State, consumer: Consumer, depth: Depth, now: int
     slack = consumer.protected and depth.ready == 0 and depth.in_flight < state.desired
     slack_since = _since(slack, None if begins else state.slack_since, now)
     busiest = max(depth.in_flight, 0 if begins else state.busiest) if slack else 0
-    wanted, reason = workers(state.desired, consumer, depth), f"{depth.ready} ready, {depth.in_flight} in flight"
+    # One that should be gone may be still there, and hold what is in flight.
+    present = state.most if depth.in_flight else state.desired
+    wanted, reason = workers(present, consumer, depth), f"{depth.ready} ready, {depth.in_flight} in flight"
     if _elapsed(slack_since, consumer.idle_seconds, now):
         wanted, reason = max(busiest, 1), f"at most {busiest} in flight for {consumer.idle_seconds} s"
         slack_since, busiest = None, 0
@@ -227,9 +231,11 @@ def _rest(event: Event, state: State, consumer: Consumer, depth: Depth, now: int
 
 
 def _scaled(state: State, count: int, reason: str, now: int) -> State:
+    """With a count that will be carried out, or with the one that was, by this very look if it was not sure."""
     if count != state.desired:
-        return replace(state, desired=count, reason=reason, scaled_at=now, sure=False)
-    return replace(state, sure=state.sure or _elapsed(state.scaled_at, SURE_SECONDS, now))
+        most = max(state.most, count)
+        return replace(state, desired=count, reason=reason, scaled_at=now, sure=False, most=most)
+    return replace(state, sure=state.sure or _elapsed(state.scaled_at, SURE_SECONDS, now), most=count)
 
 
 def _pause(state: State, consumer: Consumer, depth: Depth, now: int) -> int:
