@@ -19,7 +19,21 @@ FED_BY_MAPPINGS = {
 CALLED_AGAIN = {
     "functions/reconcile": "its schedule calls it again, and it goes by what is there then",
 }
+CONSUMERS = {
+    "functions/consumer_example": "it is as those that operators deploy: a queue admits it when it is bound to it",
+}
+ON_EVERYTHING = {
+    "lambda:CreateEventSourceMapping": "a mapping that is made has no name yet",
+    "lambda:DeleteEventSourceMapping": "Lambda names mappings",
+    "lambda:GetFunctionConfiguration": "operators name their functions; those without our tag are left out",
+    "lambda:ListEventSourceMappings": "IAM knows no resource for it",
+    "lambda:ListTags": "operators name their functions",
+    "lambda:UpdateEventSourceMapping": "Lambda names mappings",
+    "tag:GetResources": "IAM knows no resource for it; it tells names and tags, and nothing else",
+}
+"""What is allowed on more than our resources."""
 EPHEMERAL = {
+    "ConsumerExampleDone": "messages that the example is done with; without it, one that comes twice is done again",
     "Idempotency": "answers that are kept for a day; without one, a repeat runs again",
     "Usage": "what keys asked for; without it, everybody begins with a full burst",
 }
@@ -28,8 +42,10 @@ ATTACHED_BY_SAM = {
     "arn:aws:iam::aws:policy/AWSXrayWriteOnlyAccess": "for whoever sets Tracing to Active",
 }
 ROLE_PATH = {"Fn::Sub": "/naive/${Stage}/platform/"}
+CONSUMER_PATH = {"Fn::Sub": "/naive/${Stage}/consumer/"}
 TASK_ROLES = {"Fn::Sub": "arn:${AWS::Partition}:iam::${AWS::AccountId}:role/naive/${Stage}/task-*"}
 BOUNDED = {"StringEquals": {"iam:PermissionsBoundary": {"Ref": "TaskBoundary"}}}
+TAGGED = {"Null": {"aws:ResourceTag/naive:company": "false"}}
 GIVES_RIGHTS = {"iam:CreateRole", "iam:PutRolePolicy"}
 GIVES_NONE = {"iam:DeleteRole", "iam:DeleteRolePolicy", "iam:TagRole"}
 GATEWAY_SECONDS = 29
@@ -96,7 +112,8 @@ def loose_policies(template: Template) -> Iterator[str]:
         for statement in _listed(document["Statement"]):
             yield from (f"{name} {fault}" for fault in _looseness(statement))
     for name, role in of_type(template, "AWS::IAM::Role").items():
-        for arn in role.get("ManagedPolicyArns", []):
+        for given in role.get("ManagedPolicyArns", []):
+            arn = given["Fn::Sub"].replace("${AWS::Partition}", "aws") if isinstance(given, dict) else given
             if arn not in ATTACHED_BY_SAM:
                 yield f"{name} has the managed policy {arn}"
 
@@ -112,7 +129,8 @@ def _looseness(statement: dict[str, Any]) -> Iterator[str]:
         if pattern is None:
             continue  # One resource of this template.
         if re.fullmatch(r"(.*:)?\*", pattern):
-            yield f"may do {actions} on everything"
+            if not ON_EVERYTHING.keys() >= set(actions):
+                yield f"may do {actions} on everything"
         elif any(action.startswith("sqs:") for action in actions) and ":nv-${Stage}-" not in pattern:
             yield f"may do {actions} on queues that are not this stage's: {pattern}"
 
@@ -130,10 +148,32 @@ def rights_that_give_rights(template: Template) -> Iterator[str]:
                 yield f"{name} may do {sorted(actions)} without TaskBoundary"
 
 
+def functions_that_a_queue_could_invoke(template: Template) -> Iterator[str]:
+    """Mappings are made to nothing that only operators and our own code invoke, and only what is tagged is read."""
+    served = {*routes(template).values(), *(_function_of(mapping) for mapping in _mappings(template).values())}
+    mighty = {
+        f":function:${{AWS::StackName}}-{folder(function).removeprefix('functions/')}"
+        for name, function in functions(template).items()
+        if name not in served and folder(function) not in FED_BY_MAPPINGS
+    }
+    for name, document in _policies(template):
+        for statement in _listed(document["Statement"]):
+            actions, condition = set(_listed(statement["Action"])), statement.get("Condition", {})
+            named = [arn["Fn::Sub"] for arn in condition.get("ArnNotEquals", {}).get("lambda:FunctionArn", [])]
+            spared = {arn[arn.index(":function:") :] for arn in named}
+            if actions & {"lambda:CreateEventSourceMapping", "lambda:UpdateEventSourceMapping"} and spared != mighty:
+                yield f"{name} may have a queue invoke {sorted(mighty - spared)}"
+            if "lambda:GetFunctionConfiguration" in actions and condition != TAGGED:
+                yield f"{name} may see functions that nobody has tagged"
+
+
 def strange_roles(template: Template) -> Iterator[str]:
     """A queue's own policy admits our functions by the path of their roles; each function has a role of its own."""
+    consumers = {f"{name}Role" for name, function in functions(template).items() if folder(function) in CONSUMERS}
     for name, role in of_type(template, "AWS::IAM::Role").items():
-        if role.get("Path") != ROLE_PATH:
+        if name in consumers and role.get("Path") != CONSUMER_PATH:
+            yield f"{name} is not under {CONSUMER_PATH}: every queue would admit it"
+        elif name not in consumers and role.get("Path") != ROLE_PATH:
             yield f"{name} is not under {ROLE_PATH}: no queue would admit it"
         trusted = [statement["Principal"] for statement in role["AssumeRolePolicyDocument"]["Statement"]]
         if trusted != [{"Service": ["lambda.amazonaws.com"]}]:
@@ -236,6 +276,7 @@ RULES = (
     rights_that_anybody_could_use,
     loose_policies,
     rights_that_give_rights,
+    functions_that_a_queue_could_invoke,
     strange_roles,
     logs_without_end,
     secrets_in_the_access_log,

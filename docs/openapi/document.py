@@ -16,7 +16,7 @@ type Part = dict[str, Any]
 COMMITTED = ROOT / "layers" / "tenancy" / "tenancy" / "openapi.json"
 USER_MOUNT = "/v1/users/{user_id}/"
 
-_CHAPTERS = ("Queues", "Messages", "Dead letters", "Users", "Keys", "Without a key")
+_CHAPTERS = ("Queues", "Messages", "Dead letters", "Consumers", "Users", "Keys", "Without a key")
 
 _PARAMETERS: dict[str, Part] = {
     "id": {
@@ -110,7 +110,7 @@ def _operation(method: str, path: str, folder: str, schemas: Schemas, responses:
         "description": f"As `{folder}`, for the user that the path names." if for_user else said,
     }
     if handler.public:
-        operation["security"] = []
+        operation["security"] = [{}, {"key": []}] if handler.keyed else []
     parameters = [*_named(method, path, handler), *_queried(handler, example, schemas, reference.rows(said))]
     if parameters:
         operation["parameters"] = parameters
@@ -132,7 +132,7 @@ def _reference(route: str) -> tuple[str, str]:
 def _named(method: str, path: str, handler: Operation) -> list[Part]:
     """The parameters that many operations have."""
     names = [name for name in ("user_id", "id", "key_id") if f"{{{name}}}" in path]
-    if not handler.public and "user_id" not in names:
+    if handler.keyed and "user_id" not in names:
         names.append("for_user")
     if method == "POST":
         names.append("idempotency_key")

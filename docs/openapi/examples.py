@@ -46,6 +46,14 @@ _QUEUE = {
     "consumer": None,
     "created_at": "2026-11-30T15:02:38.335Z",
 }
+_WEBHOOK = {
+    "type": "webhook",
+    "url": "https://shop.example.com/hooks/thumbs",
+    "batch_size": 10,
+    "max_concurrency": 5,
+    "paused": False,
+    "created_at": "2026-11-30T15:05:12.804Z",
+}
 _COUNTS = {"depth": 12, "in_flight": 3, "delayed": 0, "dlq_depth": 1}
 _PURGING = {"status": "purging", "done_by": "2026-11-30T15:03:41.121Z"}
 _MESSAGE = {
@@ -104,7 +112,18 @@ OPERATIONS = {
     ),
     "list_queues": Example(query={"limit": 50}, answer={"queues": [_QUEUE], "next_cursor": None}),
     "get_queue": Example(answer=_QUEUE | {"attributes": _COUNTS}),
-    "update_queue": Example(body={"visibility_timeout": 120}, answer=_QUEUE | {"visibility_timeout": 120}),
+    "update_queue": Example(
+        body={"visibility_timeout": 120},
+        answer=_QUEUE | {"visibility_timeout": 120},
+        refusals=(
+            Conflict(
+                "the consumer may work for 20 s, so the queue's visibility_timeout must be at least 20",
+                hint="Change the queue's visibility_timeout first; six times as much leaves room for retries.",
+                reason="visibility_too_short",
+                visibility_timeout=20,
+            ),
+        ),
+    ),
     "get_queue_attributes": Example(answer=_COUNTS),
     "purge_queue": Example(answer=_PURGING),
     "delete_queue": Example(),
@@ -153,6 +172,20 @@ OPERATIONS = {
         answer={"moved": 1, "remaining": 0, "not_found": [], "not_reached": []},
     ),
     "purge_dlq": Example(answer=_PURGING),
+    "create_consumer": Example(
+        body={"type": "webhook", "url": "https://shop.example.com/hooks/thumbs", "max_concurrency": 5},
+        answer=_WEBHOOK | {"secret": "whsec_…"},
+        refusals=(
+            Conflict(
+                "this queue has a consumer",
+                hint="Change it by PATCH, or remove it first.",
+                reason="consumer_exists",
+            ),
+        ),
+    ),
+    "get_consumer": Example(answer=_WEBHOOK),
+    "update_consumer": Example(body={"paused": True}, answer=_WEBHOOK | {"paused": True}),
+    "delete_consumer": Example(),
     "create_user": Example(
         body={"external_id": "4711", "label": "Ada"}, answer=_USER, refusals=(_USER_EXISTS, _CHANGING_USER)
     ),
@@ -189,6 +222,7 @@ OPERATIONS = {
         answer={
             "fair_use": {"requests_per_second": 200, "requests_at_once": 400, "waiting_receives": 25},
             "queues_per_user": 1000,
+            "concurrency_per_company": 50,
             "message_bytes": 1_048_576,
             "batch_bytes": 2_097_152,
             "request_bytes": 6_291_456,
@@ -200,6 +234,7 @@ OPERATIONS = {
             "receipt_handle_characters": 2000,
             "seconds_between_purges": 60,
             "fields": {"receive_messages": {"wait": {"minimum": 0, "maximum": 20, "default": 1}}},
+            "functions": ["resize"],
         }
     ),
     "health": Example(answer={"status": "ok"}),

@@ -103,7 +103,7 @@ class Responses:
 def _refusals(method: str, handler: Operation) -> Iterable[tuple[int, list[QueueError]]]:
     """Everything that the operation may refuse with, by status."""
     possible: set[type[QueueError]] = {QueueError, InvalidInput, *handler.errors}
-    if not handler.public:
+    if handler.keyed:
         possible |= {*_WITH_KEY, *_BY_METHOD.get(method, ())}
     if handler.unsealed:
         possible.add(Forbidden)

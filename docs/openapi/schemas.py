@@ -15,6 +15,7 @@ _REF = "#/components/schemas/{model}"
 # What the texts of an answer hold; the models only say that they are texts.
 _FORMATS = {
     "id": "uuid",
+    "service_id": "uuid",
     "user_id": "uuid",
     "key_id": "uuid",
     "active_tenant_user_id": "uuid",
@@ -50,8 +51,9 @@ class Schemas:
         schema = TypeAdapter(shape).json_schema(
             mode="serialization", ref_template=_REF, schema_generator=_WithoutFieldTitles
         )
-        if secret is not None:
-            schema["properties"][secret] = _optional(schema["properties"][secret]) | {"description": _SHOWN_ONCE}
+        for model in (schema, *schema.get("$defs", {}).values()):
+            if secret is not None and secret in model.get("properties", {}):
+                model["properties"][secret] = _optional(model["properties"][secret]) | {"description": _SHOWN_ONCE}
         shared: Schema = _each(_each(schema, _formatted), self._share)
         return shared
 

@@ -1,11 +1,12 @@
-"""GET /v1/limits: every number that the API and the operator set."""
+"""GET /v1/limits: every number that the API and the operator set, and with a key the company's functions."""
 
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
-from tenancy import description, limits
-from tenancy.aws import QUEUES_PER_USER
+from tenancy import description, lambdas, limits
+from tenancy.auth import Tenant
+from tenancy.aws import COMPANY_CONCURRENCY, QUEUES_PER_USER
 from tenancy.description import Bounds
-from tenancy.endpoint import MAX_BODY, REPEAT_SECONDS, public
+from tenancy.endpoint import MAX_BODY, REPEAT_SECONDS, open_to_all
 from tenancy.limits import FairUse
 from tenancy.messages import DEDUP_SECONDS, IN_FLIGHT, MAX_BATCH_BYTES, MAX_BYTES
 from tenancy.queues import DLQ_RETENTION
@@ -18,6 +19,7 @@ class Limits(TypedDict):
 
     fair_use: FairUse
     queues_per_user: int
+    concurrency_per_company: int
     message_bytes: int
     batch_bytes: int
     request_bytes: int
@@ -29,25 +31,27 @@ class Limits(TypedDict):
     receipt_handle_characters: int
     seconds_between_purges: int
     fields: Bounds
+    functions: NotRequired[list[str]]
 
 
-@public
-def handler() -> Limits:
-    return {
-        "fair_use": limits.FAIR_USE,
-        "queues_per_user": QUEUES_PER_USER,
-        "message_bytes": MAX_BYTES,
-        "batch_bytes": MAX_BATCH_BYTES,
-        "request_bytes": MAX_BODY,
-        "lease_seconds": MAX_LEASE,
-        "in_flight_messages": IN_FLIGHT,
-        "dead_letter_retention_seconds": DLQ_RETENTION,
-        "dedup_window_seconds": DEDUP_SECONDS,
-        "idempotency_seconds": REPEAT_SECONDS,
-        "receipt_handle_characters": MAX_LENGTH,
-        "seconds_between_purges": PURGE_SECONDS,
-        "fields": _FIELDS,
-    }
+@open_to_all
+def handler(tenant: Tenant | None) -> Limits:
+    return {**_LIMITS, "functions": lambdas.names(tenant.company)} if tenant else _LIMITS
 
 
-_FIELDS = description.bounds()
+_LIMITS: Limits = {
+    "fair_use": limits.FAIR_USE,
+    "queues_per_user": QUEUES_PER_USER,
+    "concurrency_per_company": COMPANY_CONCURRENCY,
+    "message_bytes": MAX_BYTES,
+    "batch_bytes": MAX_BATCH_BYTES,
+    "request_bytes": MAX_BODY,
+    "lease_seconds": MAX_LEASE,
+    "in_flight_messages": IN_FLIGHT,
+    "dead_letter_retention_seconds": DLQ_RETENTION,
+    "dedup_window_seconds": DEDUP_SECONDS,
+    "idempotency_seconds": REPEAT_SECONDS,
+    "receipt_handle_characters": MAX_LENGTH,
+    "seconds_between_purges": PURGE_SECONDS,
+    "fields": description.bounds(),
+}

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from tenancy import queues
 from tenancy.endpoint import Request, endpoint
-from tenancy.errors import InvalidInput
+from tenancy.errors import Conflict, InvalidInput
 from tenancy.models import Delay, Input, MaxReceiveCount, Retention, Visibility
 from tenancy.queues import QueueView
 
@@ -16,7 +16,7 @@ class QueueChanges(Input):
     max_receive_count: MaxReceiveCount | None = None
 
 
-@endpoint(body=QueueChanges, fresh=True, audited=True)
+@endpoint(body=QueueChanges, fresh=True, audited=True, errors=(Conflict,))
 def handler(request: Request[QueueChanges]) -> QueueView:
     queue = request.queue
     settings = request.input.model_dump(exclude_none=True)

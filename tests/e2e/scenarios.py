@@ -20,6 +20,9 @@ CAME_BACK = "let what failed come back at once"
 NOBODY = "http://127.0.0.1:9/"
 """A webhook that nobody answers."""
 
+EXAMPLE = "naive-local-consumer_example"
+FEW = {"max_concurrency": 2}
+
 LARGE = "x" * (100 * 1024 + 1)
 """A body of which the queue's record has to tell the receives."""
 OUTGROWING = '"' * (1024 * 1024)
@@ -64,13 +67,79 @@ def purge_queue(api: Api) -> Steps:
 
 
 def delete_queue(api: Api) -> Steps:
-    queue = api.queue(dlq=True)
+    queue = with_webhook(api, dlq=True)
 
     def act() -> None:
         done(api("DELETE", f"/v1/queue/{queue}"), status=204)
         expect_gone(("QUEUE", queue))
 
     return [act]
+
+
+def create_consumer(api: Api) -> Steps:
+    hooked, fed = with_room(api), with_example(api)
+    webhook, function = {"type": "webhook", "url": NOBODY}, {"type": "function", "function": EXAMPLE}
+    return [
+        lambda: repeated(api, f"/v1/queue/{hooked}/consumer", webhook | FEW, status=201, secret="secret"),
+        lambda: done(api("POST", f"/v1/queue/{fed}/consumer", function | FEW), status=201),
+    ]
+
+
+def get_consumer(api: Api) -> Steps:
+    queue = with_webhook(api)
+    return [lambda: done(api("GET", f"/v1/queue/{queue}/consumer"))]
+
+
+def update_consumer(api: Api) -> Steps:
+    queue = with_webhook(api)
+
+    def act() -> None:
+        done(api("PATCH", f"/v1/queue/{queue}/consumer", {"paused": True}))
+        expect_settled(queue)
+
+    return [act]
+
+
+def delete_consumer(api: Api) -> Steps:
+    hooked, fed = with_webhook(api), with_function(api)
+
+    def act(queue: str) -> None:
+        done(api("DELETE", f"/v1/queue/{queue}/consumer"), status=204)
+        expect_settled(queue)
+
+    return [lambda: act(hooked), lambda: act(fed)]
+
+
+def webhook_worker(api: Api) -> Steps:
+    queue = with_webhook(api)
+    done(api("PATCH", f"/v1/queue/{queue}/consumer", {"paused": True}))
+    url = opened(queue, "url")
+    operator("sqs").set_queue_attributes(QueueUrl=url, Attributes={"VisibilityTimeout": "1"})
+
+    def act() -> None:
+        message = delivered_natively(url)
+        run("webhook_worker", Records=[{**message, "eventSourceARN": f"arn:aws:sqs:::{url.rpartition('/')[2]}"}])
+        time.sleep(1.5)
+        if not in_flight(url):
+            raise Failed(CAME_BACK)
+
+    return [act]
+
+
+def consumer_example(_: Api) -> Steps:
+    arn = "arn:aws:sqs:us-east-1:000000000000:example"
+
+    def act(name: str, body: str, failures: int) -> None:
+        answer = run("consumer_example", Records=[fed_record(arn, name, body, "handle")])
+        if len(answer["batchItemFailures"]) != failures:
+            raise Failed(REFUSED)
+
+    again = unique()
+    return [
+        lambda: act(unique(), "{}", 0),
+        lambda: act(again, "no JSON", 1),
+        lambda: act(again, "{}", 0),
+    ]
 
 
 def send_message(api: Api) -> Steps:
@@ -229,32 +298,17 @@ def bootstrap(_: Api) -> Steps:
 
 def reconcile(api: Api) -> Steps:
     user, queue, half_made = user_with_everything(api)
+    changed, replaced = with_webhook(api), with_function(api)
 
     def act() -> None:
         retire(user, half_made)
+        webhook = record("QUEUE", changed)["consumer"]
+        leave("QUEUE", replaced, due="consumer", consumer=webhook)
+        leave("QUEUE", changed, due="consumer", consumer={"M": webhook["M"] | {"batch_size": {"N": "3"}}})
         run("reconcile")
         expect_gone(("USER", user), ("QUEUE", queue), ("QUEUE", half_made))
-
-    return [act]
-
-
-def webhook_worker(api: Api) -> Steps:
-    queue = api.queue(visibility_timeout=1)
-    url = opened(queue, "url")
-    operator("dynamodb").update_item(
-        **where("QUEUE", queue),
-        UpdateExpression="SET consumer = :consumer",
-        ExpressionAttributeValues={":consumer": {"M": {"url": {"S": NOBODY}}}},
-    )
-    secret = {"pk": {"S": f"SECRET#{queue}"}, "sk": {"S": "SECRET"}, "secret": {"S": "whsec_" + "A" * 32}}
-    operator("dynamodb").put_item(TableName=output("RegistryTableName"), Item=secret)
-
-    def act() -> None:
-        message = delivered_natively(url)
-        run("webhook_worker", Records=[{**message, "eventSourceARN": f"arn:aws:sqs:::{url.rpartition('/')[2]}"}])
-        time.sleep(1.5)
-        if not in_flight(url):
-            raise Failed(CAME_BACK)
+        expect_settled(changed)
+        expect_settled(replaced)
 
     return [act]
 
@@ -264,14 +318,18 @@ SCENARIOS: dict[str, Callable[[Api], Steps]] = {
     for scenario in (
         bootstrap,
         change_message_visibility,
+        consumer_example,
+        create_consumer,
         create_key,
         create_queue,
         create_user,
+        delete_consumer,
         delete_key,
         delete_message,
         delete_queue,
         delete_user,
         destroy_user,
+        get_consumer,
         get_limits,
         get_queue,
         get_queue_attributes,
@@ -291,6 +349,7 @@ SCENARIOS: dict[str, Callable[[Api], Steps]] = {
         send_message,
         send_message_batch,
         settle_messages,
+        update_consumer,
         update_queue,
         update_user,
         webhook_worker,
@@ -317,10 +376,10 @@ def repeated(api: Api, path: str, body: Any, *, status: int = 200, secret: str =
         raise Failed("did it twice")
 
 
-def run(operation: str, **event: Any) -> None:
-    """A function that no request calls."""
+def run(operation: str, **event: Any) -> Any:
+    """What a function answers that no request calls."""
     try:
-        invoked(operation, **event)
+        return invoked(operation, **event)
     except RuntimeError as fault:
         raise Failed(REFUSED) from fault
 
@@ -331,6 +390,53 @@ def leased(api: Api, number: int) -> tuple[str, list[str]]:
     for _ in range(number):
         api.send(queue)
     return queue, [message["receipt_handle"] for message in api.receive(queue, max=10)]
+
+
+def with_room(api: Api, **settings: Any) -> str:
+    """A queue whose company may have a consumer more, however many it has."""
+    queue = api.queue(**settings)
+    operator("dynamodb").update_item(
+        **where("COMPANY", record("QUEUE", queue)["company"]["S"]),
+        UpdateExpression="SET concurrency = :none",
+        ExpressionAttributeValues={":none": {"N": "0"}},
+    )
+    return queue
+
+
+def with_webhook(api: Api, **settings: Any) -> str:
+    """A queue whose webhook answers nobody."""
+    queue = with_room(api, **settings)
+    done(api("POST", f"/v1/queue/{queue}/consumer", {"type": "webhook", "url": NOBODY} | FEW), status=201)
+    return queue
+
+
+def with_example(api: Api) -> str:
+    """A queue that may have the example of a consumer, as all of its company may from now on."""
+    queue = with_room(api)
+    arn = operator("lambda").get_function_configuration(FunctionName=EXAMPLE)["FunctionArn"]
+    operator("lambda").tag_resource(Resource=arn, Tags={"naive:company": record("QUEUE", queue)["company"]["S"]})
+    return queue
+
+
+def with_function(api: Api) -> str:
+    """A queue that the example of a consumer works off."""
+    queue = with_example(api)
+    done(api("POST", f"/v1/queue/{queue}/consumer", {"type": "function", "function": EXAMPLE} | FEW), status=201)
+    return queue
+
+
+def fed_record(arn: str, message_id: str, body: str, handle: str) -> dict[str, Any]:
+    """A message as Lambda hands it to a function."""
+    return {
+        "messageId": message_id,
+        "receiptHandle": handle,
+        "body": body,
+        "attributes": {"ApproximateReceiveCount": "1", "SentTimestamp": "1796040000000"},
+        "messageAttributes": {},
+        "eventSource": "aws:sqs",
+        "eventSourceARN": arn,
+        "awsRegion": "us-east-1",
+    }
 
 
 def opened(queue: str, url: str) -> str:
@@ -367,13 +473,15 @@ def new_key(api: Api, **fields: Any) -> str:
 
 
 def user_with_everything(api: Api) -> tuple[str, str, str]:
-    """A user with a sealed key, a task role and two queues, and the ids of all but the first two."""
+    """A user with a sealed key, a task role and two queues, one with a webhook; its id and those of the queues."""
+    with_room(api)
     user = new_user(api)
     new_key(api, active_tenant_user_id=user)
     trust = json.dumps({"Version": "2012-10-17", "Statement": []})
     operator("iam").create_role(Path="/naive/local/", RoleName=f"task-{user}", AssumeRolePolicyDocument=trust)
     path = f"/v1/users/{user}/queue"
     one, other = (done(api("POST", path, {"name": unique()}), status=201)["id"] for _ in range(2))
+    done(api("POST", f"{path}/{one}/consumer", {"type": "webhook", "url": NOBODY} | FEW), status=201)
     return user, one, other
 
 
@@ -383,18 +491,27 @@ def retire(user: str, half_made: str) -> None:
     leave("USER", user, status="deleting", due="user")
 
 
-def leave(kind: str, of: str, **fields: str) -> None:
+def leave(kind: str, of: str, **fields: Any) -> None:
     """Lets a queue's or a user's record say that a function has died at it long ago."""
     operator("dynamodb").update_item(
         **where(kind, of),
         UpdateExpression="SET due_at = :then, " + ", ".join(f"#{field} = :{field}" for field in fields),
         ExpressionAttributeNames={f"#{field}": field for field in fields},
-        ExpressionAttributeValues={":then": {"N": "1"}} | {f":{name}": {"S": value} for name, value in fields.items()},
+        ExpressionAttributeValues={
+            ":then": {"N": "1"},
+            **{f":{name}": {"S": value} if isinstance(value, str) else value for name, value in fields.items()},
+        },
     )
 
 
 def expect_gone(*records: tuple[str, str]) -> None:
     if any(record(kind, of) for kind, of in records):
+        raise Failed(LEFT)
+
+
+def expect_settled(queue: str) -> None:
+    """AWS has for the queue's consumer what is wanted."""
+    if "due" in record("QUEUE", queue):
         raise Failed(LEFT)
 
 

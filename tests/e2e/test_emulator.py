@@ -3,8 +3,10 @@
 Each test fails once an emulator has closed the gap: then what fills it can go, and the contract can be tested here.
 """
 
+import io
 import json
 import time
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -80,6 +82,38 @@ def test_it_takes_a_late_ack_on_fifo_so_that_refusal_is_tested_without_it(api: A
     (message,) = api.receive(queue, wait=5, visibility=1)
     time.sleep(1.5)
     api.ack(queue, message["receipt_handle"])
+
+
+def test_it_feeds_whoever_may_not_receive_and_lets_anybody_stop_it_so_that_this_is_tested_without_it() -> None:
+    with queue_and_role() as (url, _, role):
+        lambdas, name = operator("lambda"), unique()
+        file = io.BytesIO()
+        with zipfile.ZipFile(file, "w") as archive:
+            archive.writestr("app.py", "def handler(event, context): pass")
+        lambdas.create_function(
+            FunctionName=name, Runtime="python3.13", Role=role, Handler="app.handler", Code={"ZipFile": file.getvalue()}
+        )
+        try:
+            mapping = lambdas.create_event_source_mapping(EventSourceArn=arn(url), FunctionName=name)
+            assert mapping["State"] == "Enabled", "on AWS it is Creating for some seconds"
+            operator("sqs").send_message(QueueUrl=url, MessageBody="x")
+            until_empty(url)
+            assumed(role, "lambda").delete_event_source_mapping(UUID=mapping["UUID"])
+            assert lambdas.list_event_source_mappings(FunctionName=name)["EventSourceMappings"] == []
+        finally:
+            lambdas.delete_function(FunctionName=name)
+
+
+def until_empty(url: str) -> None:
+    """Wait until all that was sent has been received and deleted."""
+    names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
+    patience = time.monotonic() + 20
+    while time.monotonic() < patience:
+        counts = operator("sqs").get_queue_attributes(QueueUrl=url, AttributeNames=names)["Attributes"]
+        if set(counts.values()) == {"0"}:
+            return
+        time.sleep(0.2)
+    raise AssertionError(counts)
 
 
 @contextmanager

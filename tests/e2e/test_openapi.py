@@ -56,6 +56,7 @@ def schema(*, boundaries: bool, examples: int) -> schemathesis.BaseSchema:
     return schemathesis.openapi.from_dict(closed(), config=schemathesis.Config.from_dict(config))
 
 
+WEBHOOK = {"type": "webhook", "url": "http://127.0.0.1:9/", "max_concurrency": 2}
 MOUNT = "^/v1/users/[^/]+/"
 OWN = schema(boundaries=True, examples=8).exclude(path_regex=MOUNT)
 FOR_USER = schema(boundaries=False, examples=4).include(path_regex=MOUNT)
@@ -98,6 +99,8 @@ class Stage:
             self._prepare(route, path["id"])
             self._fill(path["id"], query)
             self._fill(path["id"], body)
+            if route.endswith("/consumer"):
+                self._hire(route, path["id"], body)
 
     def _turn(self, of: str, what: str) -> int:
         return next(self._turns[of, what]) % 4
@@ -112,7 +115,7 @@ class Stage:
             self._made(f"/v1/users/{user}/queue", name=unique())
         return user
 
-    def _made(self, path: str, **fields: str) -> Any:
+    def _made(self, path: str, **fields: Any) -> Any:
         answer = self.api("POST", path, fields)
         assert answer.status_code == 201, answer.text
         return answer.json()
@@ -131,6 +134,27 @@ class Stage:
             self._send(queue, 2)
             for _ in range(2):
                 self.api.receive(queue, max=10, visibility=0, wait=0)
+
+    def _hire(self, route: str, queue: str, fields: Any) -> None:
+        """Let the queue have a webhook, or be free for one, and ask only for what one has."""
+        path = f"/v1/queue/{queue}/consumer"
+        there = self.api("GET", path).status_code == 200
+        if route.startswith("POST"):
+            if there:
+                assert self.api("DELETE", path).status_code == 204
+        elif not there:
+            self._made(path, **WEBHOOK)
+        if isinstance(fields, dict) and self._mostly(route, "webhook"):
+            for foreign in {
+                "function",
+                "service_id",
+                "min",
+                "max",
+                "messages_per_worker",
+                "idle_seconds",
+            } & fields.keys():
+                del fields[foreign]
+            fields |= WEBHOOK if route.startswith("POST") else {"paused": True}
 
     def _send(self, queue: str, number: int) -> None:
         messages = [{"body": unique(), "group_id": unique()} for _ in range(number)]

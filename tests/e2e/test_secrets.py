@@ -39,8 +39,8 @@ UNREADABLE = [f'{{"body": "{CANARY}', f'"{CANARY}"', f"[{CANARY}]", f'{{"body": 
 
 RIGHTS = {"bootstrap": "dynamodb:*", "destroy_user": "dynamodb:*", "reconcile": "dynamodb:*"}
 """Without which a function fails, where it is not those to SQS."""
-MEANT = {("output", "a receipt handle")}
-"""What is shown on purpose: a message that was received, to be acknowledged by hand."""
+MEANT = {("output", "a receipt handle"), ("output", "a webhook's secret")}
+"""What is shown on purpose: a message that was received, to be acknowledged by hand, and a new webhook, once."""
 
 type Finding = tuple[str, str, str]
 """Where it is, what it is, and the line that it is in."""
@@ -149,6 +149,7 @@ def test_the_scan_sees_what_is_planted_in_each_place(used: None) -> None:
         "a message": CANARY,
         "a person": PERSON,
         "a receipt handle": f"receipt_{uuid.uuid4().hex}{uuid.uuid4().hex}",
+        "a webhook's secret": f"whsec_{uuid.uuid4().hex}{uuid.uuid4().hex}",
         "a queue's URL": f"https://sqs.us-east-1.amazonaws.com/{account}/nv-local-x",
         "an ARN": f"arn:aws:sqs:us-east-1:{account}:other",
         "the account": f"{account[:4]}-{account[4:8]}-{account[8:]}",
@@ -205,6 +206,7 @@ def leaks(place: str, texts: Iterable[str]) -> Iterator[Finding]:
         "a message": re.compile(CANARY),
         "a person": re.compile(PERSON),
         "a receipt handle": re.compile(r"receipt_[\w-]{40}"),
+        "a webhook's secret": re.compile(r"whsec_[\w+/]{40}"),
         "a queue's URL": re.compile(r"https?://\S+/nv-|nv-local-[0-9a-f]{24}"),
         "an ARN": re.compile("arn:aws"),
         # An id that a caller made up may have as many zeros, between dashes.

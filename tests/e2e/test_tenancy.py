@@ -324,6 +324,11 @@ def test_every_change_leaves_one_line_that_says_who_did_what(company: Api, made:
     change("POST", f"{path}/purge", refused="purge_in_progress")
     change("POST", f"{path}/dlq/purge")
     change("POST", f"{path}/redrive")
+    webhook = {"type": "webhook", "url": "http://127.0.0.1:9/", "max_concurrency": 2}
+    change("POST", f"{path}/consumer", webhook)
+    change("POST", f"{path}/consumer", webhook, refused="conflict")
+    change("PATCH", f"{path}/consumer", {"paused": True})
+    change("DELETE", f"{path}/consumer")
     change("DELETE", path)
     key = change("POST", "/v1/auth/keys", {"name": unique(), "active_tenant_user_id": user})["key_id"]
     change("DELETE", f"/v1/auth/keys/{key}")

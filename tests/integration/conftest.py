@@ -128,6 +128,12 @@ class Api:
         message_id: str = answer.json["message_id"]
         return message_id
 
+    def consumer(self, queue: str, **settings: Any) -> Any:
+        """A new consumer of a queue."""
+        answer = self("POST", f"/v1/queue/{queue}/consumer", settings)
+        assert answer.status == 201, answer.text
+        return answer.json
+
     def leased(self, queue: str, number: int) -> list[str]:
         """The receipt handles of so many new messages, all leased."""
         for start in range(0, number, 100):

@@ -5,6 +5,7 @@ from typing import Any
 import boto3
 
 from tenancy import registry, table
+from tests.integration.lambdas import mappings
 
 
 def stored() -> list[Any]:
@@ -30,10 +31,27 @@ def roles() -> list[str]:
     return sorted(role["RoleName"] for role in boto3.client("iam").list_roles()["Roles"])
 
 
+def secrets() -> list[str]:
+    """The id of every queue of whose webhook the secret is stored."""
+    return [item["pk"]["S"].partition("#")[2] for item in stored() if item["sk"]["S"] == "SECRET"]
+
+
 def traces(user: str) -> list[Any]:
-    """Whatever there is of a user."""
+    """Whatever there is of a user. A secret does not say whose it is, so one of a queue that is gone is anybody's."""
     items = [item for item in stored() if user in repr(item)]
-    return items + [name for name in [*sqs_names(), *roles()] if user in name or user.replace("-", "")[:24] in name]
+    fed = [mapping["EventSourceArn"] for mapping in mappings()]
+    lost = set(secrets()) - {item["id"]["S"] for item in stored() if item["sk"]["S"] == "QUEUE"}
+    names = [name for name in [*sqs_names(), *roles(), *fed] if user in name or user.replace("-", "")[:24] in name]
+    return [*items, *names, *lost]
+
+
+def booked(company: str) -> tuple[int, int]:
+    """The concurrency that a company's record says that its consumers have, and what they have."""
+    key = registry.company_key(company)
+    queues = [item for item in stored() if item["sk"]["S"] == "QUEUE" and item["company"]["S"] == company]
+    consumers = [item["consumer"]["M"] for item in queues if "consumer" in item]
+    own = sum(int(consumer["max_concurrency"]["N"]) for consumer in consumers if "max_concurrency" in consumer)
+    return table.read([key])[key]["concurrency"], own
 
 
 def counted(user: str) -> tuple[int, int]:

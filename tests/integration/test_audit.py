@@ -12,8 +12,10 @@ from functions.bootstrap.app import handler as bootstrap
 from tenancy import endpoint, telemetry
 from tenancy.names import new_id
 from tests.integration.conftest import Api, Calls, aws_fault, destroy_user
+from tests.integration.lambdas import deploy_ours
 from tests.template import functions, routes
 
+HOOK = "http://127.0.0.1:9/hook"
 # What each changes and how it is asked; its own ids are named in braces. Every function stands in one of these.
 CHANGES: dict[str, tuple[str, str, Any, str]] = {
     "create_user": ("POST", "/v1/users", {"label": "x"}, "id"),
@@ -26,9 +28,21 @@ CHANGES: dict[str, tuple[str, str, Any, str]] = {
     "purge_queue": ("POST", "/v1/users/{owner}/queue/{queue}/purge", None, "queue"),
     "purge_dlq": ("POST", "/v1/users/{owner}/queue/{queue}/dlq/purge", None, "queue"),
     "redrive_dlq": ("POST", "/v1/users/{owner}/queue/{queue}/redrive", {"max": 1}, "queue"),
+    "create_consumer": ("POST", "/v1/users/{owner}/queue/{queue}/consumer", {"type": "webhook", "url": HOOK}, "queue"),
+    "update_consumer": ("PATCH", "/v1/users/{owner}/queue/{worked}/consumer", {"paused": True}, "worked"),
+    "delete_consumer": ("DELETE", "/v1/users/{owner}/queue/{worked}/consumer", None, "worked"),
     "delete_queue": ("DELETE", "/v1/users/{owner}/queue/{queue}", None, "queue"),
 }
-READS = {"get_queue", "get_queue_attributes", "list_queues", "get_user", "list_users", "list_keys", "peek_dlq"}
+READS = {
+    "get_queue",
+    "get_queue_attributes",
+    "list_queues",
+    "get_consumer",
+    "get_user",
+    "list_users",
+    "list_keys",
+    "peek_dlq",
+}
 MESSAGES = {
     "send_message",
     "send_message_batch",
@@ -38,7 +52,7 @@ MESSAGES = {
     "settle_messages",
 }
 PUBLIC = {"health", "openapi", "get_limits", "not_found"}
-NO_REQUESTS = {"bootstrap", "destroy_user", "reconcile", "webhook_worker"}
+NO_REQUESTS = {"bootstrap", "destroy_user", "reconcile", "webhook_worker", "consumer_example"}
 
 type Lines = Callable[[], list[Any]]
 
@@ -61,10 +75,14 @@ def ids(api: Api) -> dict[str, str]:
     (own,) = api("GET", "/v1/auth/keys").json["keys"]
     owner = api.new_key(api.new_user())
     key = api("POST", "/v1/auth/keys", {"name": "k"}).json["key_id"]
+    deploy_ours()
+    worked = owner.queue("worked")
+    owner.consumer(worked, type="webhook", url=HOOK)
     return {
         "user": api.new_user(),
         "owner": owner.user,
         "queue": owner.queue(dlq=True),
+        "worked": worked,
         "key": key,
         "own key": own["key_id"],
     }

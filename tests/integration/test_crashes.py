@@ -26,7 +26,8 @@ from tests.integration.conftest import (
     fresh_account,
     new_company,
 )
-from tests.integration.leftovers import counted, stored, traces, used_keys
+from tests.integration.lambdas import deploy_ours
+from tests.integration.leftovers import booked, counted, stored, traces, used_keys
 
 QUEUE = {"name": "jobs", "type": "fifo", "dlq": True}
 OTHER = {"name": "jobs", "visibility_timeout": 7}
@@ -266,6 +267,8 @@ class Tenant:
 def tenant(api: Api) -> Tenant:
     client = api.new_key(api.new_user(external_id="4711"))
     queue = client.queue("jobs", dlq=True)
+    deploy_ours()
+    client.consumer(queue, type="webhook", url="http://127.0.0.1:9/hook")
     fleet.task_role(api.company, client.user)
     return Tenant(api, client, queue)
 
@@ -282,6 +285,7 @@ def assert_gone(one: Tenant, patch: pytest.MonkeyPatch) -> None:
     assert {action["outcome"] for action in reconcile({}, Context(240))} <= {"destroyed"}
     assert reconcile({}, Context(240)) == []
     assert traces(one.user) == []
+    assert booked(one.company.company) == (0, 0)
     assert one.client("GET", "/v1/queue").status == 401
     assert one.company("POST", "/v1/users", {"external_id": "4711"}).status == 201
 

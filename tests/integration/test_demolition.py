@@ -15,7 +15,17 @@ from functions.reconcile.app import handler as reconcile
 from tenancy import demolition, fleet
 from tenancy.errors import QueueError
 from tests.integration.conftest import Api, Calls, Context, aws_fault, destroy_user
+from tests.integration.lambdas import deploy, deploy_ours, mappings
 from tests.integration.leftovers import counted, roles, sqs_names, stored, traces, used_keys
+
+HOOK = "http://127.0.0.1:9/hook"
+
+
+@pytest.fixture(autouse=True)
+def functions(api: Api) -> None:
+    """What consumers of the company may be."""
+    deploy_ours()
+    deploy("f", api.company)
 
 
 def furnished(api: Api, user: str) -> Api:
@@ -24,9 +34,19 @@ def furnished(api: Api, user: str) -> Api:
     client.queue("plain")
     client.queue("with-dlq", dlq=True)
     client.send(client.queue("orders", type="fifo", dlq=True), group_id="g")
+    for name, consumer in {
+        "with-webhook": {"type": "webhook", "url": HOOK},
+        "with-function": {"type": "function", "function": "f"},
+    }.items():
+        client.consumer(client.queue(name), **consumer, max_concurrency=2)
     fleet.task_role(api.company, user)
     assert api.new_key(user)("GET", "/v1/users/me").status == 200
     return client
+
+
+def everything() -> list[Any]:
+    """What is stored, and the names of what there is in AWS."""
+    return [stored(), sqs_names(), roles(), used_keys(), [mapping["UUID"] for mapping in mappings()]]
 
 
 def delete(api: Api, user: str) -> None:
@@ -40,13 +60,13 @@ def pass_seconds(seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_all_that_a_user_had_is_destroyed_and_nothing_of_anybody_elses(api: Api) -> None:
     sibling = furnished(api, api.new_user(external_id="kept"))
-    before = stored(), sqs_names(), roles(), used_keys()
+    before = everything()
     client = furnished(api, api.new_user(external_id="gone"))
-    assert [len(things) for things in (sqs_names(), roles(), used_keys())] == [10, 2, 5]
+    assert [len(things) for things in everything()[1:]] == [14, 4, 5, 4]
     delete(api, client.user)
     destroy_user(client.user)
     assert traces(client.user) == []
-    assert (stored(), sqs_names(), roles(), used_keys()) == before
+    assert everything() == before
     assert client("GET", "/v1/users/me").status == 401
     assert sibling("GET", "/v1/users/me").status == 200
 

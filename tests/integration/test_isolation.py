@@ -10,7 +10,9 @@ import pytest
 
 from tenancy import table
 from tenancy.names import new_id
+from tenancy.registry import company_key
 from tests.integration.conftest import Answer, Api, Calls, destroy_user, fresh_account, new_company
+from tests.integration.lambdas import deploy_ours
 from tests.integration.leftovers import stored
 from tests.openapi import JSON, document, resolved
 
@@ -27,7 +29,9 @@ OPERATIONS = {
 # Where a request may name something of ours (behind a word in its path, in its header, in its body) and what.
 HEADER = "X-Naive-User-Id"
 PLACES = {"users": "user", "queue": "queue", "keys": "key", HEADER: "user", "active_tenant_user_id": "user"}
-NO_IDS_OF_OURS = {"external_id", "group_id", "dedup_id", "message_ids"}
+NO_IDS_OF_OURS = {"external_id", "group_id", "dedup_id", "message_ids", "service_id"}
+
+HOOK = "http://127.0.0.1:9/canary"
 
 # How a key is refused that names there what is not its own. A sealed one has no business with keys at all.
 REFUSALS = {
@@ -52,7 +56,9 @@ class World:
     siblings: dict[str, Ids]
 
     def __post_init__(self) -> None:
-        self._items = [(item["pk"]["S"], item["sk"]["S"]) for item in stored()]
+        # The company's own record changes with what its users rightly do.
+        own = company_key(self.api.company)
+        self._items = [key for item in stored() if (key := (item["pk"]["S"], item["sk"]["S"])) != own]
         self._queues = boto3.client("sqs").list_queues()["QueueUrls"]
         self.at_first = self.state()
 
@@ -87,6 +93,7 @@ def aws() -> None:
 @pytest.fixture(scope="module")
 def world() -> Iterator[World]:
     with fresh_account():
+        deploy_ours()
         yield new_world()
 
 
@@ -117,6 +124,7 @@ def furnished(company: Api, user: str | None = None) -> Ids:
     client = company.new_key(user, name="canary-key")
     queue = client.queue(f"canary-{new_id()}", dlq=True)
     client.send(queue, "canary-body")
+    client.consumer(queue, type="webhook", url=HOOK, max_concurrency=2)
     key = company("POST", "/v1/auth/keys", {"name": "canary-key", "active_tenant_user_id": user}).json["key_id"]
     return {"user": user, "queue": queue, "key": key}
 
@@ -165,7 +173,7 @@ def ask(client: Api, route: str, named: dict[str, str]) -> Answer:
 def test_what_is_not_yours_is_refused_as_what_is_not_there(
     world: World, calls: Calls, route: str, key: str, subtests: pytest.Subtests
 ) -> None:
-    own = furnished_own(world.api)
+    own = furnished_own(world.api, worked=route.endswith("/consumer") and not route.startswith("POST"))
     client = world.api.new_key(own["user"] if key == "sealed" else None)
     mine = {place: own[PLACES[place]] for place in places_of(route)}
     for place in mine:
@@ -189,7 +197,7 @@ def test_what_is_not_yours_is_refused_as_what_is_not_there(
         assert ask(client, route, mine).status not in (401, 403, 404), "these are no requests that would be served"
 
 
-def furnished_own(company: Api) -> Ids:
+def furnished_own(company: Api, *, worked: bool) -> Ids:
     """What the caller has. Its names are those of nobody else, and none is a canary."""
     user = company.new_user()
     client = company.new_key(user)
@@ -197,6 +205,8 @@ def furnished_own(company: Api) -> Ids:
     client.send(queue)
     deleted = client.queue("deleted")
     assert client("DELETE", f"/v1/queue/{deleted}").status == 204
+    if worked:
+        client.consumer(queue, type="webhook", url=HOOK, max_concurrency=2)
     key = company("POST", "/v1/auth/keys", {"name": "own"}).json["key_id"]
     return {"user": user, "queue": queue, "key": key, "deleted": deleted}
 

@@ -91,7 +91,8 @@ def imported(folder: str) -> tuple[set[str], set[tuple[str, str]]]:
     return set(modules), {(module, name) for module, name in models}
 
 
-@pytest.mark.parametrize("folder", FOLDERS)
+# A consumer starts for many messages, and nobody waits for it: its batches and its idempotency are worth their import.
+@pytest.mark.parametrize("folder", sorted(set(FOLDERS) - rules.CONSUMERS.keys()))
 def test_a_function_imports_nothing_that_is_only_heavy(folder: str) -> None:
     modules, _ = imported(folder)
     assert {name for name in modules if any(f"{name}.".startswith(f"{banned}.") for banned in NEVER)} == set()
@@ -117,6 +118,12 @@ def test_a_function_of_the_data_plane_imports_what_it_needs_of_the_layer(name: s
 def test_a_function_of_the_data_plane_makes_no_models_of_others(name: str) -> None:
     _, models = imported(f"functions/{name}")
     assert {model for module, model in models if module != "app"} == NEEDED[name][1]
+
+
+@pytest.mark.parametrize("folder", sorted(rules.CONSUMERS))
+def test_a_consumer_needs_nothing_of_this_service(folder: str) -> None:
+    modules, _ = imported(folder)
+    assert {name for name in modules if name.partition(".")[0] in ("tenancy", "functions", "naive")} == set()
 
 
 def test_what_calls_a_webhook_is_imported_by_who_calls_one_alone() -> None:

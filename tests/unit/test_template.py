@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from local.routes import translated as translate
+from tenancy import consumers
 from tests import rules, snapshot
 from tests.rules import Template
 from tests.template import ROOT, translated
@@ -91,7 +92,22 @@ BREACHES: list[tuple[Rule, Change, str]] = [
         lambda made: statement(made).update(MAKING_ROLES, Condition={}),
         "BootstrapFunctionRole may do ['iam:CreateRole', 'iam:PutRolePolicy'] without TaskBoundary",
     ),
+    (
+        rules.functions_that_a_queue_could_invoke,
+        lambda made: statement(made).update(Action="lambda:CreateEventSourceMapping", Resource="*"),
+        "BootstrapFunctionRole may have a queue invoke [':function:${AWS::StackName}-bootstrap'",
+    ),
+    (
+        rules.functions_that_a_queue_could_invoke,
+        lambda made: statement(made).update(Action="lambda:GetFunctionConfiguration"),
+        "BootstrapFunctionRole may see functions that nobody has tagged",
+    ),
     (rules.strange_roles, lambda made: role(made).pop("Path"), "no queue would admit it"),
+    (
+        rules.strange_roles,
+        lambda made: made["ConsumerExampleFunctionRole"]["Properties"].update(Path=rules.ROLE_PATH),
+        "every queue would admit it",
+    ),
     (
         rules.strange_roles,
         lambda made: role(made)["AssumeRolePolicyDocument"]["Statement"][0].update(Principal={"AWS": "*"}),
@@ -247,6 +263,10 @@ def test_task_roles_can_be_made_within_their_boundary() -> None:
     template = deepcopy(translated())
     statement(template["Resources"]).update(MAKING_ROLES)
     assert [*rules.loose_policies(template), *rules.rights_that_give_rights(template)] == []
+
+
+def test_a_webhook_needs_as_much_time_as_the_function_that_calls_it_has() -> None:
+    assert rules.functions(translated())["WebhookWorkerFunction"]["Timeout"] == consumers.WEBHOOK_SECONDS
 
 
 def test_what_is_no_route_is_answered_by_us() -> None:

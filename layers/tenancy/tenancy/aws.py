@@ -27,6 +27,10 @@ TASK_BOUNDARY = os.environ["TASK_BOUNDARY"]
 """The ARN of the policy that bounds every tenant's task role."""
 QUEUES_PER_USER = int(os.environ["QUEUES_PER_USER"])
 """Queues, dead-letter queues not counted, that one user may have."""
+COMPANY_CONCURRENCY = int(os.environ["COMPANY_CONCURRENCY"])
+"""What the max_concurrency of all consumers of one company may be together."""
+WEBHOOK_WORKER = os.environ["WEBHOOK_WORKER"]
+"""The name of our function that delivers to webhooks."""
 
 _CONNECT_SECONDS = 1
 _READ_SECONDS = 3

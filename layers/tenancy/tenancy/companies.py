@@ -7,6 +7,7 @@ from tenancy import keys, table, users
 from tenancy.errors import AlreadyExists, NotFound
 from tenancy.keys import NewKey
 from tenancy.names import new_id
+from tenancy.registry import company_key
 from tenancy.table import ConditionFailed
 from tenancy.users import UserDetails
 
@@ -27,12 +28,18 @@ def create(name: str) -> FirstKey:
     company = new_id()
     user, of_user = users.new_user(company, UserDetails(), default=True)
     key, of_key = keys.new_key(company, user["id"], _KEY_NAME)
-    record = {"id": company, "name": name, "default_user": user["id"], "created_at": str(time.time())}
+    record = {
+        "id": company,
+        "name": name,
+        "default_user": user["id"],
+        "concurrency": 0,
+        "created_at": str(time.time()),
+    }
     try:
         table.transact(
             [
                 table.put({**table.at(_name_key(name)), "company": company}),
-                table.put({**table.at(_company_key(company)), **record}),
+                table.put({**table.at(company_key(company)), **record}),
                 *of_user,
                 *of_key,
             ]
@@ -46,7 +53,7 @@ def create(name: str) -> FirstKey:
 def add_key(name: str) -> FirstKey:
     """Make another key of a company, which is not sealed to a user. Raises NotFound."""
     holder = _read(_name_key(name))
-    company = _read(_company_key(holder["company"]))
+    company = _read(company_key(holder["company"]))
     key, writes = keys.new_key(company["id"], company["default_user"], _KEY_NAME)
     table.transact(writes)
     return _shown(company["id"], company["default_user"], key)
@@ -65,7 +72,3 @@ def _read(key: table.Key) -> table.Item:
 
 def _name_key(name: str) -> table.Key:
     return "COMPANY_NAME#" + name, "COMPANY_NAME"
-
-
-def _company_key(company: str) -> table.Key:
-    return "COMPANY#" + company, "COMPANY"

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterator
 
-from tenancy import fleet, keys, queues, table
+from tenancy import fleet, keys, table, teardown
 from tenancy.aws import CALL_SECONDS
 from tenancy.errors import NotFound
 from tenancy.registry import queue_key, queue_of, user_key
@@ -52,11 +52,11 @@ def _destroy_queue(item: Item, deadline: float) -> bool:
     queue = queue_of(item)
     try:
         if item["state"] == "active":
-            queues.destroy(queue)
+            teardown.destroy(queue)
         elif item["due_at"] > time.time():
             return False  # A request that began before the user was deleted may still be making it.
         else:
-            queues.clean_up(Leftover(queue, item["state"], item["due_at"]))
+            teardown.clean_up(Leftover(item))
     except NotFound:
         return True  # Somebody else is at it.
     audit(company=queue.company, user=queue.user, resource=queue.id)

@@ -65,6 +65,8 @@ class Operation:
     errors: tuple[type[QueueError], ...] = ()
     """Its own refusals, besides those that every operation has."""
     public: bool = False
+    keyed: bool = True
+    """Whether a key says more to it, which one that is not public needs."""
     unsealed: bool = False
     audited: bool = False
     secret: str | None = None
@@ -139,6 +141,20 @@ def public(operation: Callable[[], object]) -> Handler:
         if event["routeKey"] != _NO_ROUTE:
             parse(Nothing, event.get("queryStringParameters") or {})
         return operation()
+
+    return _handler(run, Operation(operation, public=True, keyed=False))
+
+
+def open_to_all(operation: Callable[[Tenant | None], object]) -> Handler:
+    """Make an operation that anybody may call, and that tells more to who has a key, the handler of its route."""
+
+    def run(event: Event, context: Any) -> object:
+        parse(Nothing, event.get("queryStringParameters") or {})
+        if "authorization" not in event["headers"]:
+            return operation(None)
+        tenant = auth.authorize(event["headers"], {}, fresh=False).tenant
+        note(company=tenant.company, user=tenant.user, key_id=tenant.key_id)
+        return operation(tenant)
 
     return _handler(run, Operation(operation, public=True))
 

@@ -47,7 +47,7 @@ def once(
     *,
     secret: str | None = None,
 ) -> Any:
-    """What `run` answers, or what it answered the first time, with null for the answer's field `secret`.
+    """What `run` answers, or what it answered the first time, with null for the answer's field `secret` if it has one.
 
     Nothing is kept of a refusal or of a secret. Raises InvalidInput for a malformed key, IdempotencyMismatch,
     RequestInProgress.
@@ -59,7 +59,7 @@ def once(
 
     def remember() -> str:
         answers.append(run())
-        kept = answers[0] if secret is None else {**answers[0], secret: None}
+        kept = {**answers[0], secret: None} if secret is not None and secret in answers[0] else answers[0]
         return json.dumps(kept)  # as text, which keeps the order of the fields
 
     _config.register_lambda_context(context)

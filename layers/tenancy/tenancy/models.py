@@ -125,6 +125,24 @@ Delay = Annotated[int, Field(ge=0, le=900)]
 MaxReceiveCount = Annotated[int, Field(ge=1, le=1000)]
 """Receives after which a message moves to the dead-letter queue."""
 
+BatchSize = Annotated[int, Field(ge=1, le=10)]
+"""Messages that a consumer gets at once."""
+
+MaxConcurrency = Annotated[int, Field(ge=2, le=1000)]
+"""Batches that a consumer may have at the same time."""
+
+MinWorkers = Annotated[int, Field(ge=0, le=1000)]
+"""Workers of a service that stay when there is nothing to do."""
+
+MaxWorkers = Annotated[int, Field(ge=1, le=1000)]
+"""Workers that a service may have at the same time."""
+
+MessagesPerWorker = Annotated[int, Field(ge=1, le=1000)]
+"""Messages for which a service gets one more worker."""
+
+IdleSeconds = Annotated[int, Field(ge=60, le=86_400)]
+"""Seconds without messages after which a service goes to its fewest workers."""
+
 
 def parse[T: Input](model: type[T], data: object) -> T:
     """The typed input. Raises InvalidInput with every field that is wrong and what it may be."""

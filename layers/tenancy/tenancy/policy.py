@@ -36,6 +36,13 @@ def queue_policy(queue_arn: str, principals: Sequence[str], *, require_tls: bool
     return _document(*statements)
 
 
+def admitted(role: str, *, by_session: bool) -> list[str]:
+    """The principals that a queue's policy names to admit a role, by its ARN; `by_session` its sessions' too."""
+    _, partition, _, _, account, name = role.split(":", 5)
+    sessions = f"arn:{partition}:sts::{account}:assumed-role/{name.rpartition('/')[2]}/*"
+    return [role, sessions] if by_session else [role]
+
+
 def task_policy(queue_arns: str) -> str:
     """The policy document of a tenant's task role: it may use the queues whose ARNs are like this as a worker does."""
     return _document({"Effect": "Allow", "Action": _WORKER_ACTIONS, "Resource": queue_arns})

@@ -1,21 +1,27 @@
-"""A queue in SQS: made, changed, counted, purged, destroyed, and shown."""
+"""A queue in SQS: made, changed, counted, purged, and shown."""
 
 import json
 import time
+from collections.abc import Mapping
 from typing import Any, Literal, TypedDict
 
 from botocore.exceptions import ClientError
 
 from tenancy import policy, registry, reservations
 from tenancy.aws import QUEUE_ARN_PREFIX, QUEUE_PRINCIPALS, STAGE, error_code, reaching_aws, sqs
-from tenancy.errors import Conflict, NotFound, PurgeInProgress
+from tenancy.errors import Conflict, PurgeInProgress
 from tenancy.messages import MAX_BYTES
 from tenancy.names import queue_names, timestamp
 from tenancy.registry import PURGE_SECONDS, Queue
-from tenancy.reservations import Leftover
-from tenancy.telemetry import log_unhandled
 
 DLQ_RETENTION = 1_209_600
+
+
+class ConsumerSummary(TypedDict):
+    """What a queue says of its consumer."""
+
+    type: Literal["function", "webhook", "service"]
+    paused: bool
 
 
 class QueueView(TypedDict):
@@ -31,7 +37,7 @@ class QueueView(TypedDict):
     retention_seconds: int
     delay_seconds: int
     content_based_dedup: bool | None
-    consumer: None
+    consumer: ConsumerSummary | None
     created_at: str
 
 
@@ -64,7 +70,7 @@ def view(queue: Queue) -> QueueView:
         "retention_seconds": queue.retention_seconds,
         "delay_seconds": queue.delay_seconds,
         "content_based_dedup": queue.content_based_dedup,
-        "consumer": None,
+        "consumer": _summary(queue.consumer),
         "created_at": timestamp(queue.created_at),
     }
 
@@ -89,13 +95,31 @@ def create(queue: Queue) -> None:
 
 
 def change(queue: Queue, settings: dict[str, int]) -> None:
-    """Change settings, in SQS first: what the registry says is what SQS does or is about to do."""
-    attributes = {_SQS_NAMES[name]: str(value) for name, value in settings.items() if name in _SQS_NAMES}
-    if "max_receive_count" in settings:
-        attributes["RedrivePolicy"] = _redrive_policy(queue, settings["max_receive_count"])
+    """Change settings, in SQS first: what the registry says is what SQS does or is about to do.
+
+    Raises Conflict for a visibility timeout that is too short for the queue's consumer.
+    """
+    if "visibility_timeout" in settings:
+        registry.require_time(queue, settings["visibility_timeout"])
+    _change(queue, settings)
+    try:
+        registry.change_queue(queue, settings)
+    except Conflict:
+        _change(queue, {name: getattr(queue, name) for name in settings})
+        raise
+
+
+def admit(queue: Queue, role: str | None = None) -> None:
+    """Let the queue's own policy admit this role to its data, besides our functions and its owner's tasks."""
+    name, _ = queue_names(STAGE, queue.user, queue.id, fifo=queue.fifo)
     with reaching_aws():
-        sqs.set_queue_attributes(QueueUrl=queue.url, Attributes=attributes)  # type: ignore[arg-type]  # plain names
-    registry.change_queue(queue, settings)
+        sqs.set_queue_attributes(QueueUrl=queue.url, Attributes={"Policy": _policy(queue, name, role)})
+
+
+def arn(queue: Queue) -> str:
+    """What AWS calls the queue."""
+    name, _ = queue_names(STAGE, queue.user, queue.id, fifo=queue.fifo)
+    return _arn(name)
 
 
 def counts(queue: Queue) -> QueueCounts:
@@ -137,36 +161,6 @@ def purge_dlq(queue: Queue) -> Purging:
     return _purge(queue, dlq_url(queue), "dlq_purged_at")
 
 
-def destroy(queue: Queue) -> None:
-    """Take the queue out of use, then delete it and its dead letters; what fails of that is left to the reconciler."""
-    reservations.retire(queue)
-    try:
-        _delete(queue.url)
-        if queue.dlq_url is not None:
-            _delete(queue.dlq_url)
-        reservations.forget(queue)
-    except Exception as fault:
-        log_unhandled(fault)  # And no more: for its owner the queue is gone.
-
-
-def clean_up(left: Leftover) -> bool:
-    """Destroy what is left of a queue that was never finished, or never quite destroyed; whether all of it is gone.
-
-    Raises NotFound when somebody else has gone on with it meanwhile.
-    """
-    if left.state == "creating":
-        reservations.retire(left.queue, "creating")
-    for name in queue_names(STAGE, left.queue.user, left.queue.id, fifo=left.queue.fifo):
-        try:
-            with reaching_aws():
-                url = sqs.get_queue_url(QueueName=name)["QueueUrl"]
-        except NotFound:
-            continue
-        _delete(url)
-    reservations.forget(left.queue)
-    return True
-
-
 def dlq_url(queue: Queue) -> str:
     """Where the dead letters are. Raises Conflict on a queue without."""
     if queue.dlq_url is None:
@@ -181,13 +175,16 @@ _SQS_NAMES = {
 }
 
 
+def _summary(consumer: Mapping[str, Any] | None) -> ConsumerSummary | None:
+    return None if consumer is None else {"type": consumer["type"], "paused": consumer["paused"]}
+
+
 def _create(queue: Queue, name: str, settings: dict[str, str]) -> str:
-    principals = [pattern.replace("{user}", queue.user) for pattern in QUEUE_PRINCIPALS]
     attributes: Any = {
         **settings,
         "MaximumMessageSize": str(MAX_BYTES),
         "SqsManagedSseEnabled": "true",
-        "Policy": policy.queue_policy(_arn(name), principals, require_tls=STAGE != "local"),
+        "Policy": _policy(queue, name),
     }
     if queue.fifo:
         attributes |= {
@@ -199,6 +196,23 @@ def _create(queue: Queue, name: str, settings: dict[str, str]) -> str:
     tags = {"stage": STAGE, "company": queue.company, "user": queue.user, "queue": queue.id, "name": queue.name}
     with reaching_aws():
         return sqs.create_queue(QueueName=name, Attributes=attributes, tags=tags)["QueueUrl"]
+
+
+def _change(queue: Queue, settings: dict[str, int]) -> None:
+    attributes = {_SQS_NAMES[name]: str(value) for name, value in settings.items() if name in _SQS_NAMES}
+    if "max_receive_count" in settings:
+        attributes["RedrivePolicy"] = _redrive_policy(queue, settings["max_receive_count"])
+    with reaching_aws():
+        sqs.set_queue_attributes(QueueUrl=queue.url, Attributes=attributes)  # type: ignore[arg-type]  # plain names
+
+
+def _policy(queue: Queue, name: str, role: str | None = None) -> str:
+    """Who is admitted to the data of the SQS queue of this name."""
+    principals = [pattern.replace("{user}", queue.user) for pattern in QUEUE_PRINCIPALS]
+    if role is not None:
+        # The emulator shows a role as its session, as QUEUE_PRINCIPALS says.
+        principals += policy.admitted(role, by_session=STAGE == "local")
+    return policy.queue_policy(_arn(name), principals, require_tls=STAGE != "local")
 
 
 def _arn(name: str) -> str:
@@ -221,11 +235,3 @@ def _purge(queue: Queue, url: str, which: Literal["purged_at", "dlq_purged_at"])
             raise PurgeInProgress("the queue is being purged already", retry_after=PURGE_SECONDS) from fault
         raise
     return {"status": "purging", "done_by": timestamp(time.time() + PURGE_SECONDS)}
-
-
-def _delete(url: str) -> None:
-    try:
-        with reaching_aws():
-            sqs.delete_queue(QueueUrl=url)
-    except NotFound:
-        return  # An earlier try got this far.

@@ -1,11 +1,11 @@
-"""The net below every request: what functions that died have left is found by its index and destroyed."""
+"""The net below every request: what functions that died have left is found by its index and destroyed, or finished."""
 
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TypedDict
 
-from tenancy import demolition, queues, reservations
+from tenancy import arrangements, demolition, reservations, teardown
 from tenancy.aws import CALL_SECONDS
 from tenancy.errors import NotFound
 from tenancy.names import timestamp
@@ -23,17 +23,17 @@ class Action(TypedDict):
     outcome: str
 
 
-type _Left = tuple[str, str, int, Callable[[], bool]]
-"""What was left, in which state, since when nobody works on it, and how it is destroyed."""
+type _Left = tuple[str, str, int, str, Callable[[], bool]]
+"""What was left, in which state, since when nobody works on it, what becomes of it, and how."""
 
 
 def reconcile(deadline: float, *, dry_run: bool) -> list[Action]:
-    """Destroy what is due, or with `dry_run` only say what there is. One that fails is tried again the next time."""
+    """See to what is due, or with `dry_run` only say what there is. What fails is tried again the next time."""
     actions = []
-    for resource, left, due_at, destroy in _due(deadline):
+    for resource, left, due_at, done, act in _due(deadline):
         if time.monotonic() + CALL_SECONDS > deadline:
             break
-        outcome = "would be destroyed" if dry_run else _outcome(destroy)
+        outcome = f"would be {done}" if dry_run else _outcome(done, act)
         actions.append(Action(resource=resource, left=left, due_at=timestamp(due_at), outcome=outcome))
     return actions
 
@@ -41,14 +41,18 @@ def reconcile(deadline: float, *, dry_run: bool) -> list[Action]:
 def _due(deadline: float) -> Iterator[_Left]:
     for left in reservations.due(_AT_A_TIME):
         half = f"half {'made' if left.state == 'creating' else 'destroyed'}"
-        yield f"queue {left.queue.id}", half, left.due_at, partial(queues.clean_up, left)
+        yield f"queue {left.queue.id}", half, left.due_at, "destroyed", partial(teardown.clean_up, left)
+    for item in arrangements.due(_AT_A_TIME):
+        what = f"consumer of queue {item['id']}"
+        yield what, "half changed", item["due_at"], "finished", partial(arrangements.settle, item)
     for user, due_at in demolition.due(_AT_A_TIME):
-        yield f"user {user}", "half destroyed", due_at, partial(demolition.destroy_user, user, deadline)
+        destroy = partial(demolition.destroy_user, user, deadline)
+        yield f"user {user}", "half destroyed", due_at, "destroyed", destroy
 
 
-def _outcome(destroy: Callable[[], bool]) -> str:
+def _outcome(done: str, act: Callable[[], bool]) -> str:
     try:
-        return "destroyed" if destroy() else "not finished"
+        return done if act() else "not finished"
     except NotFound:
         return "taken over by somebody else"
     except Exception as fault:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from tenancy import table
-from tenancy.errors import NotFound, PurgeInProgress
+from tenancy.errors import Conflict, NotFound, PurgeInProgress
 from tenancy.table import ConditionFailed, Item
 
 PURGE_SECONDS = 60
@@ -117,11 +117,38 @@ def named_queue(user: str, name: str) -> list[Queue]:
 
 
 def change_queue(queue: Queue, settings: dict[str, int]) -> None:
-    """Store new settings. Raises NotFound when the queue is being destroyed meanwhile."""
-    _update_active(
-        queue,
-        "SET " + ", ".join(f"#{name} = :{name}" for name in settings),
-        **settings,
+    """Store new settings.
+
+    Raises NotFound when the queue is being destroyed meanwhile, Conflict when it got a consumer that needs more time.
+    """
+    condition = "#state = :active"
+    if "visibility_timeout" in settings:
+        condition += " AND (attribute_not_exists(consumer.#timeout) OR consumer.#timeout <= :visibility_timeout)"
+    change = "SET " + ", ".join(f"#{name} = :{name}" for name in settings)
+    try:
+        table.update(queue_key(queue.id), change, condition=condition, values={"active": "active", **settings})
+    except ConditionFailed as failed:
+        item = table.read([queue_key(queue.id)]).get(queue_key(queue.id))
+        now = None if item is None else _active(item)
+        if now is None:
+            raise NotFound() from failed
+        require_time(now, settings["visibility_timeout"])
+        change_queue(now, settings)  # The consumer is gone again.
+
+
+def require_time(queue: Queue, visibility: int) -> None:
+    """Raise Conflict when messages that are hidden for so many seconds would come back while the consumer has them."""
+    if queue.consumer is not None and visibility < (needed := queue.consumer.get("timeout", 0)):
+        raise visibility_too_short(needed)
+
+
+def visibility_too_short(needed: int) -> Conflict:
+    """The refusal of a consumer that works on messages for longer than they are hidden."""
+    return Conflict(
+        f"the consumer may work for {needed} s, so the queue's visibility_timeout must be at least {needed}",
+        hint="Change the queue's visibility_timeout first; six times as much leaves room for retries.",
+        reason="visibility_too_short",
+        visibility_timeout=needed,
     )
 
 
@@ -167,6 +194,11 @@ def queue_of(item: Item) -> Queue:
         consumer=item.get("consumer"),
         scaling=item.get("scaling"),
     )
+
+
+def company_key(company_id: str) -> table.Key:
+    """Where a company's record is."""
+    return "COMPANY#" + company_id, "COMPANY"
 
 
 def user_key(user_id: str) -> table.Key:

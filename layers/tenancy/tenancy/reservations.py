@@ -6,6 +6,7 @@ queue is taken over once no function can be working on it any more, and what is 
 
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -28,11 +29,24 @@ _CREATING_SECONDS = 30
 
 @dataclass(frozen=True, slots=True)
 class Leftover:
-    """A queue that is neither in use nor gone, and since when (in seconds since 1970) nobody works on it."""
+    """The record of a queue that is neither in use nor gone."""
 
-    queue: Queue
-    state: Literal["creating", "deleting"]
-    due_at: int
+    item: Item
+
+    @property
+    def queue(self) -> Queue:
+        return queue_of(self.item)
+
+    @property
+    def state(self) -> Literal["creating", "deleting"]:
+        state: Literal["creating", "deleting"] = self.item["state"]
+        return state
+
+    @property
+    def due_at(self) -> int:
+        """Since when (in seconds since 1970) nobody works on it."""
+        since: int = self.item["due_at"]
+        return since
 
 
 def reserve(queue: Queue) -> None:
@@ -60,7 +74,7 @@ def reserve(queue: Queue) -> None:
         takeover = [
             table.put(_name_item(queue), condition="queue_id = :stale", stale=stale["id"]),
             table.check(user_key(queue.user), "#status = :active", active="active"),
-            _mark_deleting(stale["id"], "creating"),
+            _abandon(stale["id"]),
         ]
         try:
             return table.transact([*takeover, _record(queue)])
@@ -82,21 +96,31 @@ def activate(queue: Queue, url: str, dlq_url: str | None) -> None:
         raise _in_progress() from overtaken
 
 
-def retire(queue: Queue, state: Literal["active", "creating"] = "active") -> None:
-    """Free the queue's name and mark it as being destroyed: from here on it exists for nobody.
+def retire(item: Item, release: Sequence[Write]) -> None:
+    """Free the name of a queue with this record, and mark it as being destroyed: from here on it exists for nobody.
 
-    Raises NotFound when it is not in this state any more.
+    `release` frees what its consumer holds. Raises ConditionFailed when the record is another one by now.
     """
-    try:
-        table.transact(
-            [
-                table.remove(name_key(queue.user, queue.name), condition="queue_id = :id", id=queue.id),
-                table.change(user_key(queue.user), "ADD queues :less", condition="attribute_exists(pk)", less=-1),
-                _mark_deleting(queue.id, state),
-            ]
-        )
-    except ConditionFailed as gone:
-        raise NotFound() from gone
+    queue = queue_of(item)
+    due_at = int(time.time()) + _DELETING_SECONDS
+    if item.get("due") == "consumer":
+        due_at = max(due_at, item["due_at"])  # Until then somebody may yet make something for it.
+    unchanged, values = table.unchanged(item, "state", "consumer", "due", "due_at")
+    table.transact(
+        [
+            table.remove(name_key(queue.user, queue.name), condition="queue_id = :id", id=queue.id),
+            table.change(user_key(queue.user), "ADD queues :less", condition="attribute_exists(pk)", less=-1),
+            table.change(
+                queue_key(queue.id),
+                "SET #state = :deleting, due = :deleting, due_at = :due_at REMOVE consumer",
+                condition=unchanged,
+                deleting="deleting",
+                due_at=due_at,
+                **values,
+            ),
+            *release,
+        ]
+    )
 
 
 def forget(queue: Queue) -> None:
@@ -110,7 +134,7 @@ def due(limit: int) -> list[Leftover]:
     keys = [key for state in ("creating", "deleting") for key in table.due(state, before=now, limit=limit)]
     # The index may be behind the table, so the records themselves say what is due.
     records = table.read(keys[:limit]).values() if keys else ()
-    leftovers = [Leftover(queue_of(item), item["state"], item["due_at"]) for item in records if "due_at" in item]
+    leftovers = [Leftover(item) for item in records if item["state"] != "active"]
     return sorted((left for left in leftovers if left.due_at <= now), key=lambda left: left.due_at)
 
 
@@ -171,12 +195,13 @@ def _in_progress(seconds: int = 1) -> RequestInProgress:
     return RequestInProgress("another request is making a queue of this name", retry_after=seconds)
 
 
-def _mark_deleting(queue_id: str, state: str) -> Write:
+def _abandon(queue_id: str) -> Write:
+    """Mark a queue as being destroyed that was never finished."""
     return table.change(
         queue_key(queue_id),
-        "SET #state = :deleting, due = :deleting, due_at = :now",
-        condition="#state = :state",
+        "SET #state = :deleting, due = :deleting, due_at = :due_at",
+        condition="#state = :creating",
         deleting="deleting",
-        now=int(time.time()) + _DELETING_SECONDS,
-        state=state,
+        due_at=int(time.time()) + _DELETING_SECONDS,
+        creating="creating",
     )

@@ -1,5 +1,6 @@
 """The registry's table: reads and writes of plain items, and what a failed condition means."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from types import NoneType
 from typing import Any
@@ -189,11 +190,15 @@ def check(key: Key, condition: str, **values: Any) -> Write:
     }
 
 
+def unchanged(item: Item, *fields: str) -> tuple[str, dict[str, Any]]:
+    """The condition that these fields of an item are still as they were read, and its values."""
+    conditions = [f"#{name} = :was_{name}" if name in item else f"attribute_not_exists(#{name})" for name in fields]
+    return " AND ".join(conditions), {f"was_{name}": item[name] for name in fields if name in item}
+
+
 def _expression(text: str, values: Mapping[str, Any]) -> dict[str, Any]:
     """The names (each word with a #) and values that an expression uses."""
-    names = {
-        word: word[1:] for word in text.replace("(", " ").replace(")", " ").replace(",", " ").split() if word[0] == "#"
-    }
+    names = {word: word[1:] for word in re.split(r"[\s(),.]+", text) if word.startswith("#")}
     parts: dict[str, Any] = {}
     if names:
         parts["ExpressionAttributeNames"] = names
