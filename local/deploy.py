@@ -16,6 +16,7 @@ from pathlib import Path
 
 from botocore.exceptions import ClientError
 
+from local import cluster
 from local.environments import EMULATOR, ROOT, SAM, certificates
 from local.stack import NAME, Stack, host_architecture
 from local.steps import LocalError, step
@@ -40,8 +41,8 @@ def deploy(stack: Stack) -> None:
             target = {"ARCHITECTURE": architecture} | _wheel_platform(architecture)
             _sam(stack, "build", environment=target | certificates())
         with step(f"Deploying the stack {NAME}"):
-            parameters = ("--parameter-overrides", "Stage=local", f"Architecture={architecture}")
-            _sam(stack, "deploy", *parameters, environment={})
+            parameters = ("Stage=local", f"Architecture={architecture}", *cluster.PARAMETERS)
+            _sam(stack, "deploy", "--parameter-overrides", *parameters, environment={})
     stack.client("ssm").put_parameter(Name=DEPLOYED, Value=now, Type="String", Overwrite=True)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from local import company, deploy, emulator, permissions, processes, routes
+from local import cluster, company, deploy, emulator, permissions, processes, routes
 from local.environments import ROOT
 from local.stack import Stack, free_port, refuse_busy_port
 from local.steps import LocalError, say, step
@@ -76,10 +76,11 @@ def _bring_up(stack: Stack) -> str:
             with step(f"Starting the emulator on port {stack.port}"):
                 emulator.start(stack)
         deploy.deploy(stack)
+        base_url = stack.base_url(deploy.outputs(stack)["ApiId"])
         with step("Bringing routes and rights up to date"):
             routes.sync(stack)
             permissions.sync(stack)
-        base_url = stack.base_url(deploy.outputs(stack)["ApiId"])
+            cluster.sync(stack, base_url)
         with step("Waiting for the API to answer"):
             company.wait_healthy(stack, base_url)
         company.ensure(stack, base_url)

@@ -1,7 +1,8 @@
 """Rights under the names that the emulator has for them where AWS has others, which no policy on AWS can give.
 
-On AWS a right to send, delete or change visibility holds for its batch form too, and a role's name has its path. Each
-role of the stack gets here, by a policy of its own, what its policies give it by AWS's names.
+On AWS a right to send, delete or change visibility holds for its batch form too, a role's name has its path, a service
+of ECS is not its cluster, and it is known which boundary a role is to be given. Each role of the stack gets here, by a
+policy of its own, what its policies give it by AWS's names.
 """
 
 import json
@@ -12,6 +13,9 @@ from local.deploy import roles
 from local.stack import Stack
 
 POLICY = "emulator-forms"
+
+_UNKNOWN_KEY = "iam:PermissionsBoundary"
+"""What the emulator does not say of a request, so that no condition on it ever holds."""
 
 _BATCH_FORMS = {
     f"sqs:{verb}": f"sqs:{verb}Batch" for verb in ("SendMessage", "DeleteMessage", "ChangeMessageVisibility")
@@ -42,6 +46,17 @@ def emulator_forms(document: dict[str, Any]) -> list[dict[str, Any]]:
         batch = [_BATCH_FORMS[action] for action in actions if action in _BATCH_FORMS]
         if batch:
             statements.append({**statement, "Action": batch})
-        if any(action.startswith("iam:") for action in actions):
-            statements.append({**statement, "Resource": re.sub(":role/.*/", ":role/", statement["Resource"])})
+        form = {**statement, "Resource": _emulator_name(statement["Resource"])}
+        if any(_UNKNOWN_KEY in keys for keys in statement.get("Condition", {}).values()):
+            del form["Condition"]
+        if form != statement:
+            statements.append(form)
     return statements
+
+
+def _emulator_name(resource: str) -> str:
+    """What the emulator calls what this is a name of; a task definition that is being registered has none."""
+    if ":task-definition/" in resource:
+        return "*"
+    resource = re.sub("(:log-group:.*):\\*$", r"\1", resource)
+    return re.sub(":service/(.*)/.*", r":cluster/\1", re.sub(":role/.*/", ":role/", resource))

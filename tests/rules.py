@@ -23,6 +23,8 @@ CONSUMERS = {
     "functions/consumer_example": "it is as those that operators deploy: a queue admits it when it is bound to it",
 }
 ON_EVERYTHING = {
+    "ecr:GetAuthorizationToken": "it is for a whole registry; what may be pulled from there is named",
+    "ecs:DeregisterTaskDefinition": "AWS takes no name there; whatever runs goes on without its definition",
     "lambda:CreateEventSourceMapping": "a mapping that is made has no name yet",
     "lambda:DeleteEventSourceMapping": "Lambda names mappings",
     "lambda:GetFunctionConfiguration": "operators name their functions; those without our tag are left out",
@@ -43,10 +45,21 @@ ATTACHED_BY_SAM = {
 }
 ROLE_PATH = {"Fn::Sub": "/naive/${Stage}/platform/"}
 CONSUMER_PATH = {"Fn::Sub": "/naive/${Stage}/consumer/"}
+FOR_TASKS = {"TaskExecutionRole": "with which ECS starts the tasks of services"}
+"""Roles that no function has."""
+OURS = {
+    "sqs": r":nv-\$\{Stage\}-",
+    "ecs": r":(service/\$\{EcsCluster\}|task-definition)/nv-\$\{Stage\}-|:task/\$\{EcsCluster\}/",
+    "ssm": r":parameter/naive/\$\{Stage\}/services/",
+    "ecr": r":repository/naive/\$\{Stage\}/",
+}
+"""What the names of this stage's resources have in them, by service."""
 TASK_ROLES = {"Fn::Sub": "arn:${AWS::Partition}:iam::${AWS::AccountId}:role/naive/${Stage}/task-*"}
 BOUNDED = {"StringEquals": {"iam:PermissionsBoundary": {"Ref": "TaskBoundary"}}}
 TAGGED = {"Null": {"aws:ResourceTag/naive:company": "false"}}
 GIVES_RIGHTS = {"iam:CreateRole", "iam:PutRolePolicy"}
+PASSES = {"iam:PassRole"}
+PASSED = {"StringEquals": {"iam:PassedToService": "ecs-tasks.amazonaws.com"}}
 GIVES_NONE = {"iam:DeleteRole", "iam:DeleteRolePolicy", "iam:TagRole"}
 GATEWAY_SECONDS = 29
 """Less than the thirty after which API Gateway answers in a function's place."""
@@ -131,21 +144,27 @@ def _looseness(statement: dict[str, Any]) -> Iterator[str]:
         if re.fullmatch(r"(.*:)?\*", pattern):
             if not ON_EVERYTHING.keys() >= set(actions):
                 yield f"may do {actions} on everything"
-        elif any(action.startswith("sqs:") for action in actions) and ":nv-${Stage}-" not in pattern:
-            yield f"may do {actions} on queues that are not this stage's: {pattern}"
+        elif any(not re.search(OURS.get(action.partition(":")[0], ""), pattern) for action in actions):
+            yield f"may do {actions} on what is not this stage's: {pattern}"
 
 
 def rights_that_give_rights(template: Template) -> Iterator[str]:
-    """Whoever makes roles could make one that may do more than they: only task roles are made, with their boundary."""
+    """Whoever makes roles could make one that may do more than they: only task roles are made, with their boundary.
+
+    And whoever passes one on could give it to what they run: only tasks get one, theirs or the one that starts them.
+    """
     for name, document in _policies(template):
         for statement in _listed(document["Statement"]):
             actions = {action for action in _listed(statement["Action"]) if action.startswith("iam:")}
-            if actions - GIVES_RIGHTS - GIVES_NONE:
+            passable = [{"Fn::GetAtt": [role, "Arn"]} for role in FOR_TASKS] if actions == PASSES else []
+            if actions - GIVES_RIGHTS - GIVES_NONE - PASSES:
                 yield f"{name} may do {sorted(actions)}"
-            if actions and statement["Resource"] != TASK_ROLES:
+            if actions and statement["Resource"] not in [TASK_ROLES, *passable]:
                 yield f"{name} may do {sorted(actions)} on what is no task role: {statement['Resource']}"
             if actions & GIVES_RIGHTS and statement.get("Condition") != BOUNDED:
                 yield f"{name} may do {sorted(actions)} without TaskBoundary"
+            if actions & PASSES and statement.get("Condition") != PASSED:
+                yield f"{name} may do {sorted(actions)} to what is no task"
 
 
 def functions_that_a_queue_could_invoke(template: Template) -> Iterator[str]:
@@ -171,13 +190,16 @@ def strange_roles(template: Template) -> Iterator[str]:
     """A queue's own policy admits our functions by the path of their roles; each function has a role of its own."""
     consumers = {f"{name}Role" for name, function in functions(template).items() if folder(function) in CONSUMERS}
     for name, role in of_type(template, "AWS::IAM::Role").items():
-        if name in consumers and role.get("Path") != CONSUMER_PATH:
-            yield f"{name} is not under {CONSUMER_PATH}: every queue would admit it"
-        elif name not in consumers and role.get("Path") != ROLE_PATH:
-            yield f"{name} is not under {ROLE_PATH}: no queue would admit it"
-        trusted = [statement["Principal"] for statement in role["AssumeRolePolicyDocument"]["Statement"]]
-        if trusted != [{"Service": ["lambda.amazonaws.com"]}]:
+        for_tasks = name in FOR_TASKS
+        path = CONSUMER_PATH if name in consumers else ROLE_PATH
+        if for_tasks == (role.get("Path") == path):
+            yield f"{name} is not where it belongs, under {path} or not: queues admit what is"
+        trust = role["AssumeRolePolicyDocument"]["Statement"]
+        trusted = [statement["Principal"] for statement in trust]
+        if trusted != [{"Service": "ecs-tasks.amazonaws.com" if for_tasks else ["lambda.amazonaws.com"]}]:
             yield f"{name} may be assumed by {trusted}"
+        if for_tasks and any("aws:SourceAccount" not in s.get("Condition", {}).get("StringEquals", {}) for s in trust):
+            yield f"{name} may be assumed for another account"
     for name, function in functions(template).items():
         if function["Role"] != {"Fn::GetAtt": [f"{name}Role", "Arn"]}:
             yield f"{name} has not a role of its own"

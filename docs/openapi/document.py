@@ -5,7 +5,7 @@ import json
 from typing import Any
 
 from docs.openapi import reference
-from docs.openapi.examples import KEY_ID, OPERATIONS, QUEUE_ID, REQUEST_ID, USER_ID, Example
+from docs.openapi.examples import KEY_ID, OPERATIONS, QUEUE_ID, REQUEST_ID, SERVICE_ID, USER_ID, Example
 from docs.openapi.responses import HEADERS, JSON, Responses
 from docs.openapi.schemas import Schemas
 from tenancy.endpoint import Operation
@@ -16,7 +16,7 @@ type Part = dict[str, Any]
 COMMITTED = ROOT / "layers" / "tenancy" / "tenancy" / "openapi.json"
 USER_MOUNT = "/v1/users/{user_id}/"
 
-_CHAPTERS = ("Queues", "Messages", "Dead letters", "Consumers", "Users", "Keys", "Without a key")
+_CHAPTERS = ("Queues", "Messages", "Dead letters", "Consumers", "Services", "Users", "Keys", "Without a key")
 
 _PARAMETERS: dict[str, Part] = {
     "id": {
@@ -26,6 +26,14 @@ _PARAMETERS: dict[str, Part] = {
         "description": "The queue's id.",
         "schema": {"type": "string", "format": "uuid"},
         "example": QUEUE_ID,
+    },
+    "service_id": {
+        "name": "service_id",
+        "in": "path",
+        "required": True,
+        "description": "The service's id.",
+        "schema": {"type": "string", "format": "uuid"},
+        "example": SERVICE_ID,
     },
     "key_id": {
         "name": "key_id",
@@ -131,7 +139,7 @@ def _reference(route: str) -> tuple[str, str]:
 
 def _named(method: str, path: str, handler: Operation) -> list[Part]:
     """The parameters that many operations have."""
-    names = [name for name in ("user_id", "id", "key_id") if f"{{{name}}}" in path]
+    names = [name for name in ("user_id", "id", "service_id", "key_id") if f"{{{name}}}" in path]
     if handler.keyed and "user_id" not in names:
         names.append("for_user")
     if method == "POST":

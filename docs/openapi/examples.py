@@ -24,6 +24,7 @@ from tenancy.errors import (
 
 QUEUE_ID = "d3566216-7cea-4dba-bcc5-70efed66381d"
 USER_ID = "bef8ad3f-6cf7-4b4c-9b0f-1f1f0a9b6c55"
+SERVICE_ID = "5b0c2f1e-6a4d-4e0b-8c7f-2d9e1a3b4c5d"
 KEY_ID = "e0793590-4d1b-4c39-9f7e-5a0c8d2b7e14"
 REQUEST_ID = "3a59e241-0c5b-4f0e-8a5c-7d5f6a1f2b90"
 
@@ -86,6 +87,30 @@ _KEY = {
     "last_4": "x7Qk",
     "active_tenant_user_id": USER_ID,
     "created_at": "2026-11-30T15:01:09.284Z",
+}
+_SERVICE = {
+    "id": SERVICE_ID,
+    "name": "worker",
+    "type": "service",
+    "image": "me/worker:latest",
+    "command": [],
+    "cpu": 256,
+    "memory": 512,
+    "queue_id": QUEUE_ID,
+    "desired": 0,
+    "running": 0,
+    "status": "stopped",
+    "last_scaled_at": None,
+    "last_scale_reason": None,
+    "created_at": "2026-11-30T15:04:12.087Z",
+}
+_OWN_SERVICE = _SERVICE | {
+    "queue_id": None,
+    "desired": 2,
+    "running": 1,
+    "status": "scaling",
+    "last_scaled_at": "2026-11-30T15:09:40.000Z",
+    "last_scale_reason": "scaled",
 }
 _CHANGING_USER = RequestInProgress("another request is changing this user", retry_after=1)
 _USER_EXISTS = AlreadyExists("there is a user with external_id '4711'", id=USER_ID)
@@ -186,6 +211,35 @@ OPERATIONS = {
     "get_consumer": Example(answer=_WEBHOOK),
     "update_consumer": Example(body={"paused": True}, answer=_WEBHOOK | {"paused": True}),
     "delete_consumer": Example(),
+    "create_compute": Example(
+        body={"name": "worker", "type": "service", "image": "me/worker:latest", "queue_id": QUEUE_ID},
+        answer=_SERVICE,
+        refusals=(
+            AlreadyExists("there is a service named 'worker'", id=SERVICE_ID),
+            Conflict("the queue has a consumer already", hint="Remove it first.", reason="consumer_exists"),
+            RequestInProgress("another request is making or changing a service of this name", retry_after=1),
+        ),
+    ),
+    "list_compute": Example(query={"limit": 50}, answer={"services": [_SERVICE], "next_cursor": None}),
+    "get_compute": Example(answer=_SERVICE),
+    "start_compute": Example(answer=_SERVICE),
+    "stop_compute": Example(answer=_SERVICE),
+    "scale_compute": Example(
+        body={"count": 2},
+        answer=_OWN_SERVICE,
+        refusals=(
+            Conflict(
+                "the service is scaled by its queue",
+                hint="Change min and max of the queue's consumer, or remove the consumer.",
+                reason="scaled_by_queue",
+            ),
+        ),
+    ),
+    "get_compute_logs": Example(
+        query={"limit": 100},
+        answer={"lines": [{"time": "2026-11-30T15:09:58.412Z", "message": "ready"}], "next_cursor": None},
+    ),
+    "delete_compute": Example(),
     "create_user": Example(
         body={"external_id": "4711", "label": "Ada"}, answer=_USER, refusals=(_USER_EXISTS, _CHANGING_USER)
     ),
@@ -223,6 +277,7 @@ OPERATIONS = {
             "fair_use": {"requests_per_second": 200, "requests_at_once": 400, "waiting_receives": 25},
             "queues_per_user": 1000,
             "concurrency_per_company": 50,
+            "services_per_user": 100,
             "message_bytes": 1_048_576,
             "batch_bytes": 2_097_152,
             "request_bytes": 6_291_456,

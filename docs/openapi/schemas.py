@@ -17,13 +17,16 @@ _FORMATS = {
     "id": "uuid",
     "service_id": "uuid",
     "user_id": "uuid",
+    "queue_id": "uuid",
     "key_id": "uuid",
     "active_tenant_user_id": "uuid",
     "created_at": "date-time",
     "done_by": "date-time",
+    "last_scaled_at": "date-time",
     "last_used_at": "date-time",
     "lease_expires_at": "date-time",
     "sent_at": "date-time",
+    "time": "date-time",
 }
 
 _SHOWN_ONCE = "Null when the answer is given again for its Idempotency-Key."

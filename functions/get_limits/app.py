@@ -4,7 +4,7 @@ from typing import NotRequired, TypedDict
 
 from tenancy import description, lambdas, limits
 from tenancy.auth import Tenant
-from tenancy.aws import COMPANY_CONCURRENCY, QUEUES_PER_USER
+from tenancy.aws import COMPANY_CONCURRENCY, QUEUES_PER_USER, SERVICES_PER_USER
 from tenancy.description import Bounds
 from tenancy.endpoint import MAX_BODY, REPEAT_SECONDS, open_to_all
 from tenancy.limits import FairUse
@@ -19,6 +19,7 @@ class Limits(TypedDict):
 
     fair_use: FairUse
     queues_per_user: int
+    services_per_user: int
     concurrency_per_company: int
     message_bytes: int
     batch_bytes: int
@@ -42,6 +43,7 @@ def handler(tenant: Tenant | None) -> Limits:
 _LIMITS: Limits = {
     "fair_use": limits.FAIR_USE,
     "queues_per_user": QUEUES_PER_USER,
+    "services_per_user": SERVICES_PER_USER,
     "concurrency_per_company": COMPANY_CONCURRENCY,
     "message_bytes": MAX_BYTES,
     "batch_bytes": MAX_BATCH_BYTES,

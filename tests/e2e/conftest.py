@@ -55,6 +55,16 @@ class Api:
         assert answer.status_code == 201, answer.text
         return str(answer.json()["id"])
 
+    def new_service(self, **settings: Any) -> dict[str, Any]:
+        """What a new service is asked for with."""
+        return {"name": unique(), "type": "service", "image": "me/worker", **settings}
+
+    def service(self, **settings: Any) -> str:
+        """The id of a new service."""
+        answer = self("POST", "/v1/compute", self.new_service(**settings))
+        assert answer.status_code == 201, answer.text
+        return str(answer.json()["id"])
+
     def send(self, queue: str, body: str = "work", **fields: Any) -> Any:
         """The answer to a send that went well."""
         answer = self("POST", f"/v1/queue/{queue}/messages", {"body": body, **fields})

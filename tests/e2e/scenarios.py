@@ -1,6 +1,5 @@
 """Every operation of the deployed stack, made ready up to the one call that is its own, to be run under any rights."""
 
-import json
 import time
 from collections.abc import Callable
 from typing import Any
@@ -216,6 +215,63 @@ def redrive_dlq(api: Api) -> Steps:
     return [act, lambda: done(api("POST", path))]
 
 
+def create_compute(api: Api) -> Steps:
+    taken_over, queue = unique(), api.queue()
+    leave("SERVICE", api.service(name=taken_over), state="creating", due="service_creating")
+    return [
+        lambda: repeated(api, "/v1/compute", api.new_service(), status=201),
+        lambda: done(api("POST", "/v1/compute", api.new_service(name=taken_over)), status=201),
+        lambda: done(api("POST", "/v1/compute", api.new_service(queue_id=queue)), status=201),
+    ]
+
+
+def list_compute(api: Api) -> Steps:
+    api.service()
+    return [lambda: done(api("GET", "/v1/compute"))]
+
+
+def get_compute(api: Api) -> Steps:
+    service = api.service()
+    return [lambda: done(api("GET", f"/v1/compute/{service}"))]
+
+
+def delete_compute(api: Api) -> Steps:
+    service = api.service()
+
+    def act() -> None:
+        done(api("DELETE", f"/v1/compute/{service}"), status=204)
+        expect_gone(("SERVICE", service))
+
+    return [act]
+
+
+def start_compute(api: Api) -> Steps:
+    service, employed = api.service(), api.service(queue_id=api.queue())
+    done(api("POST", f"/v1/compute/{service}/stop"))
+    return [
+        lambda: repeated(api, f"/v1/compute/{service}/start", {}),
+        lambda: done(api("POST", f"/v1/compute/{employed}/start")),
+    ]
+
+
+def stop_compute(api: Api) -> Steps:
+    service, employed = api.service(), api.service(queue_id=api.queue())
+    return [
+        lambda: repeated(api, f"/v1/compute/{service}/stop", {}),
+        lambda: done(api("POST", f"/v1/compute/{employed}/stop")),
+    ]
+
+
+def scale_compute(api: Api) -> Steps:
+    service = api.service()
+    return [lambda: repeated(api, f"/v1/compute/{service}/scale", {"count": 2})]
+
+
+def get_compute_logs(api: Api) -> Steps:
+    service = api.service()
+    return [lambda: done(api("GET", f"/v1/compute/{service}/logs"))]
+
+
 def create_user(api: Api) -> Steps:
     return [lambda: repeated(api, "/v1/users", {"external_id": unique()}, status=201)]
 
@@ -248,12 +304,12 @@ def delete_user(api: Api) -> Steps:
 
 
 def destroy_user(api: Api) -> Steps:
-    user, queue, half_made = user_with_everything(api)
+    user, belongings = user_with_everything(api)
 
     def act() -> None:
-        retire(user, half_made)
+        retire(user, belongings)
         run("destroy_user", user=user)
-        expect_gone(("USER", user), ("QUEUE", queue), ("QUEUE", half_made))
+        expect_gone(("USER", user), *belongings)
 
     return [act]
 
@@ -297,18 +353,22 @@ def bootstrap(_: Api) -> Steps:
 
 
 def reconcile(api: Api) -> Steps:
-    user, queue, half_made = user_with_everything(api)
+    user, belongings = user_with_everything(api)
     changed, replaced = with_webhook(api), with_function(api)
+    employed = api.service(queue_id=api.queue())
 
     def act() -> None:
-        retire(user, half_made)
+        retire(user, belongings)
         webhook = record("QUEUE", changed)["consumer"]
         leave("QUEUE", replaced, due="consumer", consumer=webhook)
         leave("QUEUE", changed, due="consumer", consumer={"M": webhook["M"] | {"batch_size": {"N": "3"}}})
+        leave("SERVICE", employed, due="service_changed")
         run("reconcile")
-        expect_gone(("USER", user), ("QUEUE", queue), ("QUEUE", half_made))
+        expect_gone(("USER", user), *belongings)
         expect_settled(changed)
         expect_settled(replaced)
+        if "due" in record("SERVICE", employed):
+            raise Failed(LEFT)
 
     return [act]
 
@@ -319,22 +379,27 @@ SCENARIOS: dict[str, Callable[[Api], Steps]] = {
         bootstrap,
         change_message_visibility,
         consumer_example,
+        create_compute,
         create_consumer,
         create_key,
         create_queue,
         create_user,
+        delete_compute,
         delete_consumer,
         delete_key,
         delete_message,
         delete_queue,
         delete_user,
         destroy_user,
+        get_compute,
+        get_compute_logs,
         get_consumer,
         get_limits,
         get_queue,
         get_queue_attributes,
         get_user,
         health,
+        list_compute,
         list_keys,
         list_queues,
         list_users,
@@ -346,9 +411,12 @@ SCENARIOS: dict[str, Callable[[Api], Steps]] = {
         receive_messages,
         reconcile,
         redrive_dlq,
+        scale_compute,
         send_message,
         send_message_batch,
         settle_messages,
+        start_compute,
+        stop_compute,
         update_consumer,
         update_queue,
         update_user,
@@ -472,27 +540,32 @@ def new_key(api: Api, **fields: Any) -> str:
     return str(done(api("POST", "/v1/auth/keys", {"name": "worker", **fields}), status=201)["key_id"])
 
 
-def user_with_everything(api: Api) -> tuple[str, str, str]:
-    """A user with a sealed key, a task role and two queues, one with a webhook; its id and those of the queues."""
+def user_with_everything(api: Api) -> tuple[str, list[tuple[str, str]]]:
+    """A user with a sealed key, two queues (one with a webhook) and two services, which have a task role.
+
+    The kinds and ids of all these.
+    """
     with_room(api)
     user = new_user(api)
     new_key(api, active_tenant_user_id=user)
-    trust = json.dumps({"Version": "2012-10-17", "Statement": []})
-    operator("iam").create_role(Path="/naive/local/", RoleName=f"task-{user}", AssumeRolePolicyDocument=trust)
-    path = f"/v1/users/{user}/queue"
-    one, other = (done(api("POST", path, {"name": unique()}), status=201)["id"] for _ in range(2))
-    done(api("POST", f"{path}/{one}/consumer", {"type": "webhook", "url": NOBODY} | FEW), status=201)
-    return user, one, other
+    belongings = []
+    for kind, path, new in (("QUEUE", "queue", lambda: {"name": unique()}), ("SERVICE", "compute", api.new_service)):
+        made = (done(api("POST", f"/v1/users/{user}/{path}", new()), status=201) for _ in range(2))
+        belongings += [(kind, thing["id"]) for thing in made]
+    consumer = f"/v1/users/{user}/queue/{belongings[0][1]}/consumer"
+    done(api("POST", consumer, {"type": "webhook", "url": NOBODY} | FEW), status=201)
+    return user, belongings
 
 
-def retire(user: str, half_made: str) -> None:
-    """Lets a user be deleted, of whom everything is left, while one of the queues was being made."""
-    leave("QUEUE", half_made, state="creating", due="creating")
+def retire(user: str, belongings: list[tuple[str, str]]) -> None:
+    """Lets a user be deleted, of whom everything is left, while one of the queues and services was being made."""
+    for kind, half_made in belongings[1::2]:
+        leave(kind, half_made, state="creating", due={"QUEUE": "creating", "SERVICE": "service_creating"}[kind])
     leave("USER", user, status="deleting", due="user")
 
 
 def leave(kind: str, of: str, **fields: Any) -> None:
-    """Lets a queue's or a user's record say that a function has died at it long ago."""
+    """Lets the record of a queue, a service or a user say that a function has died at it long ago."""
     operator("dynamodb").update_item(
         **where(kind, of),
         UpdateExpression="SET due_at = :then, " + ", ".join(f"#{field} = :{field}" for field in fields),
@@ -516,7 +589,7 @@ def expect_settled(queue: str) -> None:
 
 
 def record(kind: str, of: str) -> Any:
-    """What the registry has of a queue or a user."""
+    """What the registry has of a queue, a service or a user."""
     return operator("dynamodb").get_item(**where(kind, of)).get("Item")
 
 

@@ -95,13 +95,13 @@ def user(api: Api) -> str:
 @pytest.fixture(scope="module")
 def task(api: Api, user: str) -> Iterator[str]:
     """The ARN of the user's task role, which a test may take on."""
-    role = fleet("task_role", "acme", user)
+    role = roles("task_role", "acme", user)
     try:
         # On AWS only ECS may take it on.
         operator("iam").update_assume_role_policy(RoleName=name_of(role), PolicyDocument=document(trust("*")))
         yield role
     finally:
-        fleet("remove_task_role", user)
+        roles("remove_task_role", user)
 
 
 @pytest.fixture(scope="module")
@@ -191,22 +191,22 @@ def test_a_task_with_every_right_can_do_no_more_than_its_boundary_says(task: str
 
 def test_nobody_but_ecs_takes_a_task_role_on(api: Api, stranger: Api) -> None:
     user = new_user(stranger)
-    role = fleet("task_role", "acme", user)
+    role = roles("task_role", "acme", user)
     try:
         with denied():
             operator("sts").assume_role(RoleArn=role, RoleSessionName="test")
         with other_role({"Effect": "Allow", "Action": "sts:AssumeRole", "Resource": "*"}) as arn, denied():
             assumed(arn, "sts").assume_role(RoleArn=role, RoleSessionName="test")
     finally:
-        fleet("remove_task_role", user)
+        roles("remove_task_role", user)
 
 
 def test_a_task_role_is_made_and_removed_as_often_as_asked(stranger: Api) -> None:
     user = new_user(stranger)
-    made = {fleet("task_role", "acme", user) for _ in range(2)}
+    made = {roles("task_role", "acme", user) for _ in range(2)}
     assert len(made) == 1
     for _ in range(2):
-        fleet("remove_task_role", user)
+        roles("remove_task_role", user)
     with pytest.raises(operator("iam").exceptions.NoSuchEntityException):
         operator("iam").get_role(RoleName=name_of(made.pop()))
 
@@ -278,11 +278,11 @@ def rights(role: str, *statements: dict[str, Any]) -> Iterator[None]:
         iam.delete_role_policy(**which)
 
 
-def fleet(function: str, *arguments: str) -> str:
-    """What a function of tenancy.fleet answers whoever deployed, with the variables that the stack gives functions."""
+def roles(function: str, *arguments: str) -> str:
+    """What a function of tenancy.roles answers whoever deployed, with the variables that the stack gives functions."""
     name = "naive-local-create_queue"
     variables = operator("lambda").get_function_configuration(FunctionName=name)["Environment"]["Variables"]
-    script = "import sys; from tenancy import fleet; print(getattr(fleet, sys.argv[1])(*sys.argv[2:]))"
+    script = "import sys; from tenancy import roles; print(getattr(roles, sys.argv[1])(*sys.argv[2:]))"
     done = subprocess.run(
         [sys.executable, "-c", script, function, *arguments],
         env=variables

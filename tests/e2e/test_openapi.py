@@ -63,7 +63,7 @@ FOR_USER = schema(boundaries=False, examples=4).include(path_regex=MOUNT)
 
 
 class Stage:
-    """What made-up requests are directed to, so that they get further than refusals: queues, leases, users, keys.
+    """What made-up requests are directed to, so that they get further than refusals: queues, leases, users, and so on.
 
     Three of four are. What was made up to be malformed stays so.
     """
@@ -75,6 +75,7 @@ class Stage:
         self.user = str(api("GET", f"/v1/queue/{api.queue()}").json()["user_id"])
         self._turns: dict[tuple[str, str], Iterator[int]] = defaultdict(itertools.count)
         self._queues: dict[tuple[str, int], str] = {}
+        self._services: dict[str, str] = {}
         self._handles: dict[str, list[str]] = defaultdict(list)
 
     def direct(self, case: Case[Any]) -> None:
@@ -84,6 +85,10 @@ class Stage:
             path["user_id"] = self._made_user(route) if route.endswith("{user_id}") else self.user
         if UUID.fullmatch(str(path.get("key_id"))) and self._mostly(route, "key_id"):
             path["key_id"] = self._made("/v1/auth/keys", name=unique())["key_id"]
+        if UUID.fullmatch(str(path.get("service_id"))) and self._mostly(route, "service"):
+            path["service_id"] = self._service(route)
+        if isinstance(body, dict) and body.get("queue_id") and self._mostly(route, "consumer"):
+            body["queue_id"] = self.api.queue()
         if isinstance(body, dict) and body.get("active_tenant_user_id") and self._mostly(route, "seal"):
             body["active_tenant_user_id"] = self.user
         if "X-Naive-User-Id" in headers and self._mostly(route, "header"):
@@ -92,7 +97,12 @@ class Stage:
             headers["Idempotency-Key"] = unique()
         if str(query.get("wait")).isdigit():
             query["wait"] = min(int(query["wait"]), 1)
-        if route.endswith("/queue") and isinstance(body, dict) and "name" in body and self._mostly(route, "name"):
+        if (
+            route.endswith(("/queue", "/compute"))
+            and isinstance(body, dict)
+            and "name" in body
+            and self._mostly(route, "name")
+        ):
             body["name"] = unique()
         if UUID.fullmatch(str(path.get("id"))) and (turn := self._turn(route, "queue")) < 3:
             path["id"] = self._queue(route, turn)
@@ -125,6 +135,12 @@ class Stage:
         if (route.startswith("DELETE") and route.endswith("{id}")) or (route, kind) not in self._queues:
             self._queues[route, kind] = self.api.queue(**self.KINDS[kind])
         return self._queues[route, kind]
+
+    def _service(self, route: str) -> str:
+        """A service for this route, a new one when the last may be gone."""
+        if route.startswith("DELETE") or route not in self._services:
+            self._services[route] = self.api.service()
+        return self._services[route]
 
     def _prepare(self, route: str, queue: str) -> None:
         """Put messages where the request will look for them."""

@@ -45,6 +45,33 @@ UNSEEN = {
         # The emulator lets whoever makes a queue tag it, AWS does not; that it is tagged is seen without a stack.
         "sqs:TagQueue nv-local-*": WORKS,
     },
+    "create_compute": dict.fromkeys(
+        (
+            # The emulator lets whoever makes a role or a service tag it, and give a role on, AWS does not.
+            "iam:TagRole role/naive/local/task-*",
+            "iam:PassRole role/naive/local/task-*",
+            "iam:PassRole role/naive/local/TaskExecutionRole",
+            "ecs:TagResource task-definition/nv-local-*",
+            "ecs:TagResource service/naive-local/nv-local-*",
+            # What is made is removed when it cannot be finished, which is seen without a stack.
+            "dynamodb:DeleteItem table/Usage",
+            "ecs:DeleteService service/naive-local/nv-local-*",
+            "ecs:DeleteTaskDefinitions task-definition/nv-local-*",
+            "ecs:DeregisterTaskDefinition *",
+            "ssm:DeleteParameter parameter/naive/local/services/*/key",
+        ),
+        WORKS,
+    ),
+    "delete_compute": dict.fromkeys(
+        (
+            "dynamodb:DeleteItem table/Usage",
+            "ecs:DeleteService service/naive-local/nv-local-*",
+            "ecs:DeleteTaskDefinitions task-definition/nv-local-*",
+            "ecs:DeregisterTaskDefinition *",
+            "ssm:DeleteParameter parameter/naive/local/services/*/key",
+        ),
+        LEFT,
+    ),
     "create_consumer": {"dynamodb:DeleteItem table/Registry": WORKS},  # for what could not be made after all
     "update_consumer": {"lambda:UpdateEventSourceMapping *": WORKS},
     "delete_consumer": {**DELETING_A_MAPPING, "sqs:SetQueueAttributes nv-local-*": LEFT},
@@ -61,6 +88,12 @@ UNSEEN = {
             "dynamodb:Query table/Registry",
             "dynamodb:UpdateItem table/Registry",
             "dynamodb:DeleteItem table/Usage",
+            "ecs:DeleteService service/naive-local/nv-local-*",
+            "ecs:DeleteTaskDefinitions task-definition/nv-local-*",
+            "ecs:DeregisterTaskDefinition *",
+            "ecs:RegisterTaskDefinition task-definition/nv-local-*",
+            "ecs:UpdateService service/naive-local/nv-local-*",
+            "ssm:DeleteParameter parameter/naive/local/services/*/key",
             "iam:DeleteRole role/naive/local/task-*",
             "iam:DeleteRolePolicy role/naive/local/task-*",
             "lambda:CreateEventSourceMapping *",
@@ -71,7 +104,15 @@ UNSEEN = {
         LEFT,
     )
     | DELETING_A_MAPPING
-    | {"lambda:UpdateEventSourceMapping *": WORKS},
+    | {"lambda:UpdateEventSourceMapping *": WORKS}
+    | dict.fromkeys(
+        (
+            "iam:PassRole role/naive/local/task-*",
+            "iam:PassRole role/naive/local/TaskExecutionRole",
+            "ecs:TagResource task-definition/nv-local-*",
+        ),
+        WORKS,
+    ),
 }
 """What is not answered with an error, since by then it is done for the caller, and how it shows instead."""
 COUNTING = "dynamodb:UpdateItem table/Usage"

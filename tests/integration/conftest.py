@@ -3,6 +3,7 @@
 import importlib
 import itertools
 import json
+import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,15 +12,20 @@ from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
-import boto3
 import pytest
 from botocore.client import BaseClient
 from botocore.exceptions import ClientError
 from moto import mock_aws
 
-from tenancy import auth, leases, limits, producer
+from tenancy import auth, fleet, leases, limits, producer
+from tenancy.aws import ECS_CLUSTER
+from tenancy.tasks import LOG_GROUP
+from tests.integration.leftovers import operator
 from tests.openapi import judge
 from tests.template import ROOT, match, resource
+
+# EC2 is there for the subnets of tasks alone; its thousand images would take a quarter of a test's time.
+os.environ["MOTO_EC2_LOAD_DEFAULT_AMIS"] = "false"
 
 _EVENT = json.loads((ROOT / "events/send_message.json").read_text())
 _numbers = itertools.count(1)
@@ -120,6 +126,13 @@ class Api:
         assert answer.status == 201, answer.text
         queue_id: str = answer.json["id"]
         return queue_id
+
+    def service(self, name: str = "worker", **settings: Any) -> str:
+        """The id of a new service."""
+        answer = self("POST", "/v1/compute", {"name": name, "type": "service", "image": "me/worker", **settings})
+        assert answer.status == 201, answer.text
+        service_id: str = answer.json["id"]
+        return service_id
 
     def send(self, queue: str, body: str = "work", **fields: Any) -> str:
         """The id of a new message."""
@@ -255,10 +268,11 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 @pytest.fixture(autouse=True)
 def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The seconds for which a first large message would have waited."""
+    """The seconds for which a first large message, or a new role, would have waited."""
     pauses: list[float] = []
     clock = SimpleNamespace(time=lambda: time.time(), sleep=pauses.append)
     monkeypatch.setattr(producer, "time", clock)
+    monkeypatch.setattr(fleet, "time", clock)
     return pauses
 
 
@@ -266,6 +280,12 @@ def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 def api(aws: None) -> Api:
     """A client of a new company."""
     return new_company("acme")
+
+
+@pytest.fixture
+def cluster(aws: None) -> None:
+    """What services need to run on."""
+    make_cluster()
 
 
 @pytest.fixture
@@ -292,7 +312,17 @@ def make_tables() -> None:
             for field in ("BillingMode", "AttributeDefinitions", "KeySchema", "GlobalSecondaryIndexes")
             if field in resource(name)
         }
-        boto3.client("dynamodb").create_table(TableName=name.lower(), **made)
+        operator("dynamodb").create_table(TableName=name.lower(), **made)
+
+
+def make_cluster() -> None:
+    """What an operator gives services to run on, and what the template makes for them."""
+    operator("ecs").create_cluster(clusterName=ECS_CLUSTER)
+    ec2 = operator("ec2")
+    subnets = [subnet["SubnetId"] for subnet in ec2.describe_subnets()["Subnets"]]
+    groups = [group["GroupId"] for group in ec2.describe_security_groups()["SecurityGroups"]]
+    fleet.NETWORK = fleet.NETWORK | {"subnets": subnets[:2], "securityGroups": groups[:1]}
+    operator("logs").create_log_group(logGroupName=LOG_GROUP)
 
 
 def new_company(name: str) -> Api:

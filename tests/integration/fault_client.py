@@ -25,9 +25,19 @@ OPERATIONS: dict[str, tuple[str, dict[str, Any] | None, dict[str, str]]] = {
     "peek_dlq": ("GET", None, {}),
     "purge_dlq": ("POST", None, {}),
     "redrive_dlq": ("POST", {}, {}),
+    "create_compute": ("POST", {"name": "worker", "type": "service", "image": "me/worker"}, {}),
+    "list_compute": ("GET", None, {}),
+    "get_compute": ("GET", None, {}),
+    "delete_compute": ("DELETE", None, {}),
+    "start_compute": ("POST", None, {}),
+    "stop_compute": ("POST", None, {}),
+    "scale_compute": ("POST", {"count": 2}, {}),
+    "get_compute_logs": ("GET", None, {}),
 }
+NAMING_NOTHING = {"create_queue", "list_queues", "create_compute", "list_compute"}
 
 QUEUE = "3f6f3b9e-8a53-4a39-9d0c-3f1c6f6f7a10"
+SERVICE = "5b0c2f1e-6a4d-4e0b-8c7f-2d9e1a3b4c5d"
 KEY = "nv_sk_live_" + "A" * 43
 
 
@@ -49,8 +59,10 @@ def call(folder: str) -> dict[str, Any]:
     event["requestContext"]["http"]["method"] = method
     event["body"] = None if body is None else json.dumps(body).replace("HANDLE", handle)
     event["queryStringParameters"] = {name: value.replace("HANDLE", handle) for name, value in query.items()}
-    if folder in ("create_queue", "list_queues"):
+    if folder in NAMING_NOTHING:
         event.pop("pathParameters")
+    elif "compute" in folder:
+        event["pathParameters"] = {"service_id": SERVICE}
     handler = importlib.import_module(f"functions.{folder}.app").handler
     started = time.monotonic()
     answer = handler(event, Context())

@@ -1,5 +1,6 @@
 """What there is in the account, for tests of what is left in it."""
 
+from functools import cache
 from typing import Any
 
 import boto3
@@ -8,27 +9,60 @@ from tenancy import registry, table
 from tests.integration.lambdas import mappings
 
 
+@cache
+def operator(service: Any) -> Any:
+    """A client of whoever owns the account; making one takes longer than most of what it is used for here."""
+    return boto3.client(service)
+
+
 def stored() -> list[Any]:
     """Every item of the registry, in order."""
-    pages = boto3.client("dynamodb").get_paginator("scan").paginate(TableName="registry")
+    pages = operator("dynamodb").get_paginator("scan").paginate(TableName="registry")
     items = [item for page in pages for item in page["Items"]]
     return sorted(items, key=lambda item: (item["pk"]["S"], item["sk"]["S"]))
 
 
 def used_keys() -> set[str]:
     """The ids of the keys of which something is counted."""
-    return {item["id"]["S"] for item in boto3.client("dynamodb").scan(TableName="usage")["Items"]}
+    return {item["id"]["S"] for item in operator("dynamodb").scan(TableName="usage")["Items"]}
 
 
 def sqs_names() -> list[str]:
     """The name of every queue in SQS, in order."""
-    pages = boto3.client("sqs").get_paginator("list_queues").paginate(PaginationConfig={"PageSize": 1000})
+    pages = operator("sqs").get_paginator("list_queues").paginate(PaginationConfig={"PageSize": 1000})
     return sorted(url.rpartition("/")[2] for page in pages for url in page.get("QueueUrls", []))
 
 
 def roles() -> list[str]:
     """The name of every role, in order."""
-    return sorted(role["RoleName"] for role in boto3.client("iam").list_roles()["Roles"])
+    return sorted(role["RoleName"] for role in operator("iam").list_roles()["Roles"])
+
+
+def services() -> list[str]:
+    """The name of every service in ECS that is not deleted, in order."""
+    ecs, names = operator("ecs"), []
+    for cluster in ecs.list_clusters()["clusterArns"]:
+        arns = ecs.list_services(cluster=cluster)["serviceArns"]
+        found = ecs.describe_services(cluster=cluster, services=arns)["services"] if arns else []
+        names += [service["serviceName"] for service in found if service["status"] == "ACTIVE"]
+    return sorted(names)
+
+
+def task_definitions() -> list[str]:
+    """Every task definition, deregistered or not, in order."""
+    ecs = operator("ecs")
+    arns = [
+        arn
+        for status in ("ACTIVE", "INACTIVE")
+        for arn in ecs.list_task_definitions(status=status)["taskDefinitionArns"]
+    ]
+    return sorted(arn.rpartition("/")[2] for arn in arns)
+
+
+def parameters() -> list[str]:
+    """The name of every parameter in Systems Manager, in order."""
+    pages = operator("ssm").get_paginator("describe_parameters").paginate()
+    return sorted(parameter["Name"] for page in pages for parameter in page["Parameters"])
 
 
 def secrets() -> list[str]:
@@ -37,12 +71,16 @@ def secrets() -> list[str]:
 
 
 def traces(user: str) -> list[Any]:
-    """Whatever there is of a user. A secret does not say whose it is, so one of a queue that is gone is anybody's."""
+    """Whatever there is of a user; of its services' keys, all keys of all services.
+
+    A webhook's secret does not say whose it is, so one of a queue that is gone is anybody's.
+    """
     items = [item for item in stored() if user in repr(item)]
     fed = [mapping["EventSourceArn"] for mapping in mappings()]
     lost = set(secrets()) - {item["id"]["S"] for item in stored() if item["sk"]["S"] == "QUEUE"}
-    names = [name for name in [*sqs_names(), *roles(), *fed] if user in name or user.replace("-", "")[:24] in name]
-    return [*items, *names, *lost]
+    names = [*sqs_names(), *roles(), *fed, *services(), *task_definitions()]
+    names = [name for name in names if user in name or user.replace("-", "")[:24] in name]
+    return [*items, *names, *lost, *parameters()]
 
 
 def booked(company: str) -> tuple[int, int]:
@@ -54,8 +92,8 @@ def booked(company: str) -> tuple[int, int]:
     return table.read([key])[key]["concurrency"], own
 
 
-def counted(user: str) -> tuple[int, int]:
-    """How many queues a user's record says that it has, and how many names of queues it has."""
-    key = registry.user_key(user)
-    names = [item for item in stored() if item["pk"]["S"] == key[0] and item["sk"]["S"].startswith("QUEUE_NAME#")]
-    return table.read([key])[key]["queues"], len(names)
+def counted(user: str, what: str = "queue") -> tuple[int, int]:
+    """How many queues or services a user's record says that it has, and how many names of them it has."""
+    key, prefix = registry.user_key(user), f"{what.upper()}_NAME#"
+    names = [item for item in stored() if item["pk"]["S"] == key[0] and item["sk"]["S"].startswith(prefix)]
+    return table.read([key])[key][f"{what}s"], len(names)

@@ -32,12 +32,25 @@ CHANGES: dict[str, tuple[str, str, Any, str]] = {
     "update_consumer": ("PATCH", "/v1/users/{owner}/queue/{worked}/consumer", {"paused": True}, "worked"),
     "delete_consumer": ("DELETE", "/v1/users/{owner}/queue/{worked}/consumer", None, "worked"),
     "delete_queue": ("DELETE", "/v1/users/{owner}/queue/{queue}", None, "queue"),
+    "create_compute": (
+        "POST",
+        "/v1/users/{owner}/compute",
+        {"name": "new", "type": "service", "image": "me/worker"},
+        "id",
+    ),
+    "start_compute": ("POST", "/v1/users/{owner}/compute/{service}/start", None, "service"),
+    "stop_compute": ("POST", "/v1/users/{owner}/compute/{service}/stop", None, "service"),
+    "scale_compute": ("POST", "/v1/users/{owner}/compute/{service}/scale", {"count": 2}, "service"),
+    "delete_compute": ("DELETE", "/v1/users/{owner}/compute/{service}", None, "service"),
 }
 READS = {
     "get_queue",
     "get_queue_attributes",
     "list_queues",
     "get_consumer",
+    "get_compute",
+    "get_compute_logs",
+    "list_compute",
     "get_user",
     "list_users",
     "list_keys",
@@ -70,8 +83,8 @@ def lines(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.fixture
-def ids(api: Api) -> dict[str, str]:
-    """What there is to change: a user, a queue and its owner, a key; and the id of the key that asks."""
+def ids(api: Api, cluster: None) -> dict[str, str]:
+    """What there is to change: a user, a queue, a service and their owner, a key; and the id of the key that asks."""
     (own,) = api("GET", "/v1/auth/keys").json["keys"]
     owner = api.new_key(api.new_user())
     key = api("POST", "/v1/auth/keys", {"name": "k"}).json["key_id"]
@@ -83,6 +96,7 @@ def ids(api: Api) -> dict[str, str]:
         "owner": owner.user,
         "queue": owner.queue(dlq=True),
         "worked": worked,
+        "service": owner.service(),
         "key": key,
         "own key": own["key_id"],
     }
@@ -206,6 +220,7 @@ def test_what_is_read_or_sent_is_no_change(api: Api, lines: Lines) -> None:
     assert all("audit" not in line and line["outcome"] == "done" for line in seen)
 
 
+@pytest.mark.usefixtures("cluster")
 def test_what_is_changed_without_a_request_is_audited_alike(api: Api, lines: Lines, calls: Calls) -> None:
     lines()
     made = bootstrap({"company": "another"}, None)
@@ -214,7 +229,7 @@ def test_what_is_changed_without_a_request_is_audited_alike(api: Api, lines: Lin
     assert line | expected | {"key_id": made["key_id"], "resource": made["company_id"]} == line
     assert made["api_key"][-43:] not in repr(line)
     owner = api.new_key(api.new_user())
-    queues = {owner.queue(name) for name in "ab"}
+    things = {*(owner.queue(name) for name in "ab"), owner.service()}
     calls.fail("Invoke", {"StatusCode": 202})
     assert api("DELETE", f"/v1/users/{owner.user}", force="true").status == 204
     lines()
@@ -223,4 +238,4 @@ def test_what_is_changed_without_a_request_is_audited_alike(api: Api, lines: Lin
     expected = {"audit": True, "outcome": "done", "company": api.company, "user": owner.user}
     assert all(line | expected == line for line in changed)
     assert [line["resource"] for line in changed][-1] == owner.user
-    assert {line["resource"] for line in changed[:-1]} == queues
+    assert {line["resource"] for line in changed[:-1]} == things

@@ -14,7 +14,7 @@ import pytest
 from botocore.client import BaseClient
 
 from functions.reconcile.app import handler as reconcile
-from tenancy import fleet, table
+from tenancy import table
 from tests.integration.conftest import (
     Answer,
     Api,
@@ -24,6 +24,7 @@ from tests.integration.conftest import (
     counts_use,
     destroy_user,
     fresh_account,
+    make_cluster,
     new_company,
 )
 from tests.integration.lambdas import deploy_ours
@@ -57,9 +58,10 @@ def hooked(hook: Callable[[int, str], None]) -> Iterator[list[str]]:
         number = len(made)
         made.append(operation)
         hook(number, "before")
-        answer = {} if operation == "Invoke" else real(self, operation, arguments)  # moto has no Lambda to start
-        hook(number, "after")
-        return answer
+        try:
+            return {} if operation == "Invoke" else real(self, operation, arguments)  # moto has no Lambda to start
+        finally:
+            hook(number, "after")
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(BaseClient, "_make_api_call", call)
@@ -104,7 +106,11 @@ def account() -> Iterator[Api]:
         yield new_company("acme")
 
 
-def places[T](act: Callable[[T], Answer | None], prepare: Callable[[Api], T]) -> list[tuple[int, str]]:
+def places[T](
+    act: Callable[[T], Answer | None],
+    prepare: Callable[[Api], T],
+    account: Callable[[], AbstractContextManager[Api]] = account,
+) -> list[tuple[int, str]]:
     """Before and after each call of a run in which nothing goes wrong."""
     with account() as api:
         prepared = prepare(api)
@@ -252,6 +258,7 @@ class Tenant:
     company: Api
     client: Api
     queue: str
+    service: str
 
     @property
     def user(self) -> str:
@@ -265,12 +272,13 @@ class Tenant:
 
 
 def tenant(api: Api) -> Tenant:
+    make_cluster()
     client = api.new_key(api.new_user(external_id="4711"))
     queue = client.queue("jobs", dlq=True)
     deploy_ours()
-    client.consumer(queue, type="webhook", url="http://127.0.0.1:9/hook")
-    fleet.task_role(api.company, client.user)
-    return Tenant(api, client, queue)
+    client.consumer(client.queue("hooked"), type="webhook", url="http://127.0.0.1:9/hook")
+    service = client.service()
+    return Tenant(api, client, queue, service)
 
 
 def deleted(api: Api) -> Tenant:
@@ -282,7 +290,7 @@ def deleted(api: Api) -> Tenant:
 def assert_gone(one: Tenant, patch: pytest.MonkeyPatch) -> None:
     """After the reconciler: nothing of the user anywhere, and its external id is free."""
     later(61, patch)
-    assert {action["outcome"] for action in reconcile({}, Context(240))} <= {"destroyed"}
+    assert {action["outcome"] for action in reconcile({}, Context(240))} <= {"destroyed", "finished"}
     assert reconcile({}, Context(240)) == []
     assert traces(one.user) == []
     assert booked(one.company.company) == (0, 0)
@@ -297,7 +305,7 @@ def test_a_deletion_that_dies_leaves_the_user_or_nothing(subtests: pytest.Subtes
             with dying(at, when), pytest.raises(Died):
                 one.delete()
             if api("GET", f"/v1/users/{one.user}").status == 200:
-                assert len(one.client("GET", "/v1/queue").json["queues"]) == 1
+                assert len(one.client("GET", "/v1/queue").json["queues"]) == 2
                 assert one.delete().status == 204
             assert one.client("GET", "/v1/queue").status == 401
             assert_gone(one, patch)
@@ -336,7 +344,19 @@ def destroy_it(one: Tenant) -> Answer:
     return one.client("DELETE", f"/v1/queue/{one.queue}")
 
 
-@pytest.mark.parametrize("act", [create_another, destroy_it], ids=lambda act: act.__name__)
+def create_a_service(one: Tenant) -> Answer:
+    settings = {"name": "other", "type": "service", "image": "me/worker", "queue_id": one.queue}
+    return one.client("POST", "/v1/compute", settings)
+
+
+def destroy_the_service(one: Tenant) -> Answer:
+    return one.client("DELETE", f"/v1/compute/{one.service}")
+
+
+ACTS = [create_another, destroy_it, create_a_service, destroy_the_service]
+
+
+@pytest.mark.parametrize("act", ACTS, ids=lambda act: act.__name__)
 def test_a_user_who_is_deleted_in_the_middle_of_a_request_leaves_nothing(
     act: Callable[[Tenant], Answer], subtests: pytest.Subtests
 ) -> None:
@@ -354,12 +374,15 @@ def test_a_user_who_is_deleted_in_the_middle_of_a_request_leaves_nothing(
             assert_gone(one, patch)
 
 
-def test_a_create_that_died_before_its_user_was_deleted_leaves_nothing(subtests: pytest.Subtests) -> None:
-    for at, when in places(create_another, tenant):
+@pytest.mark.parametrize("act", [create_another, create_a_service], ids=lambda act: act.__name__)
+def test_a_create_that_died_before_its_user_was_deleted_leaves_nothing(
+    act: Callable[[Tenant], Answer], subtests: pytest.Subtests
+) -> None:
+    for at, when in places(act, tenant):
         with subtests.test(at=at, when=when), account() as api, pytest.MonkeyPatch.context() as patch:
             one = tenant(api)
             with dying(at, when), pytest.raises(Died):
-                create_another(one)
+                act(one)
             assert one.delete().status == 204
             one.demolish()
             assert_gone(one, patch)

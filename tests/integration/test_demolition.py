@@ -12,11 +12,23 @@ import pytest
 
 from functions.destroy_user.app import handler as destroyer
 from functions.reconcile.app import handler as reconcile
-from tenancy import demolition, fleet
+from tenancy import demolition
 from tenancy.errors import QueueError
 from tests.integration.conftest import Api, Calls, Context, aws_fault, destroy_user
 from tests.integration.lambdas import deploy, deploy_ours, mappings
-from tests.integration.leftovers import counted, roles, sqs_names, stored, traces, used_keys
+from tests.integration.leftovers import (
+    counted,
+    parameters,
+    roles,
+    services,
+    sqs_names,
+    stored,
+    task_definitions,
+    traces,
+    used_keys,
+)
+
+pytestmark = pytest.mark.usefixtures("cluster")
 
 HOOK = "http://127.0.0.1:9/hook"
 
@@ -39,14 +51,16 @@ def furnished(api: Api, user: str) -> Api:
         "with-function": {"type": "function", "function": "f"},
     }.items():
         client.consumer(client.queue(name), **consumer, max_concurrency=2)
-    fleet.task_role(api.company, user)
+    client.service("alone")
+    client.service("worker", queue_id=client.queue("work"))
     assert api.new_key(user)("GET", "/v1/users/me").status == 200
     return client
 
 
 def everything() -> list[Any]:
     """What is stored, and the names of what there is in AWS."""
-    return [stored(), sqs_names(), roles(), used_keys(), [mapping["UUID"] for mapping in mappings()]]
+    fed = [mapping["UUID"] for mapping in mappings()]
+    return [stored(), sqs_names(), roles(), used_keys(), services(), task_definitions(), parameters(), fed]
 
 
 def delete(api: Api, user: str) -> None:
@@ -62,10 +76,9 @@ def test_all_that_a_user_had_is_destroyed_and_nothing_of_anybody_elses(api: Api)
     sibling = furnished(api, api.new_user(external_id="kept"))
     before = everything()
     client = furnished(api, api.new_user(external_id="gone"))
-    assert [len(things) for things in everything()[1:]] == [14, 4, 5, 4]
+    assert [len(things) for things in everything()[1:]] == [16, 4, 5, 4, 4, 4, 4]
     delete(api, client.user)
     destroy_user(client.user)
-    assert traces(client.user) == []
     assert everything() == before
     assert client("GET", "/v1/users/me").status == 401
     assert sibling("GET", "/v1/users/me").status == 200

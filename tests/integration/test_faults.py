@@ -1,4 +1,4 @@
-"""SQS and DynamoDB hang, reset, fail and throttle: real sockets, each operation in a process of its own."""
+"""AWS hangs, resets, fails and throttles: real sockets, each operation in a process of its own."""
 
 import concurrent.futures
 import json
@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from tests.integration.fault_client import OPERATIONS, QUEUE
+from tests.integration.fault_client import OPERATIONS, QUEUE, SERVICE
 from tests.template import ROOT, functions
 
 TIMEOUTS = {p["CodeUri"].removeprefix("functions/"): p["Timeout"] for p in functions().values()}
@@ -47,6 +47,22 @@ ITEMS: list[Any] = [
         "url": {"S": URL},
         "dlq_url": {"S": URL + "-dlq"},
     },
+    {
+        "pk": {"S": f"SERVICE#{SERVICE}"},
+        "sk": {"S": "SERVICE"},
+        "id": {"S": SERVICE},
+        "name": {"S": "worker"},
+        "company": {"S": "company"},
+        "user": {"S": "user"},
+        "state": {"S": "active"},
+        "created_at": {"S": "1796040000.0"},
+        "image": {"S": "me/worker"},
+        "command": {"L": []},
+        "cpu": {"N": "256"},
+        "memory": {"N": "512"},
+        "env": {"M": {}},
+        "key_id": {"S": "key"},
+    },
 ]
 
 
@@ -73,7 +89,7 @@ class Handler(BaseHTTPRequestHandler):
     server: Service
 
     def do_POST(self) -> None:
-        operation = self.headers["X-Amz-Target"].rpartition(".")[2]
+        operation = self.headers.get("X-Amz-Target", "").rpartition(".")[2]  # IAM's are in the body.
         asked = self.rfile.read(int(self.headers["Content-Length"]))
         self.server.asked[operation] += 1
         match self.server.behave:
@@ -103,20 +119,14 @@ class Handler(BaseHTTPRequestHandler):
 
 
 def healthy(operation: str, asked: Any) -> Any:
-    """What DynamoDB answers when nothing is wrong: one key, which has one queue."""
+    """What DynamoDB answers when nothing is wrong: one key, which has one queue and one service."""
     if operation == "BatchGetItem":
         keys = asked["RequestItems"]["registry"]["Keys"]
-        key = {**ITEMS[0], "pk": keys[0]["pk"]}
-        wanted = [key, ITEMS[1]] if len(keys) > 1 else [key if keys[0]["sk"]["S"] == "KEY" else ITEMS[1]]
+        wanted = [{**item, "pk": key["pk"]} for key in keys for item in ITEMS if item["sk"] == key["sk"]]
         return {"Responses": {"registry": wanted}, "UnprocessedKeys": {}}
     if operation == "Query":
-        name = {
-            "pk": {"S": "USER#user"},
-            "sk": {"S": "QUEUE_NAME#jobs"},
-            "name": {"S": "jobs"},
-            "queue_id": {"S": QUEUE},
-        }
-        return {"Items": [name]}
+        names = {"queue_id": {"S": QUEUE}, "service_id": {"S": SERVICE}}
+        return {"Items": [{"pk": {"S": "USER#user"}, "sk": {"S": "QUEUE_NAME#jobs"}, "name": {"S": "jobs"}, **names}]}
     return {"Attributes": {"full_at": {"N": "0"}}}
 
 
@@ -134,11 +144,11 @@ def service(behave: str) -> Iterator[Service]:
         running.server_close()
 
 
-def call(operations: list[str], dynamodb: Service, sqs: Service) -> list[dict[str, Any]]:
+def call(operations: list[str], dynamodb: Service, others: Service) -> list[dict[str, Any]]:
     """What the operations answer, in a fresh process."""
     env = os.environ | {
         "AWS_ENDPOINT_URL_DYNAMODB": dynamodb.url,
-        "AWS_ENDPOINT_URL_SQS": sqs.url,
+        "AWS_ENDPOINT_URL": others.url,
         "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS": "false",
         "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'layers/tenancy'}",
     }
@@ -156,9 +166,10 @@ def assert_unavailable(answer: dict[str, Any]) -> None:
     assert answer["seconds"] < TIMEOUTS[answer["folder"]]
 
 
-WITHOUT_SQS = {"list_queues"}
-# The queue is out of use before SQS is told, and the reconciler deletes it there.
-DONE_ALL_THE_SAME = {"delete_queue"}
+ON_SERVICES = {name for name in OPERATIONS if "compute" in name}
+WITHOUT_SQS = {"list_queues"} | ON_SERVICES
+# What it is about is out of use before SQS or ECS is told, and the reconciler deletes it there.
+DONE_ALL_THE_SAME = {"delete_queue", "delete_compute"}
 
 
 @pytest.mark.parametrize("behave", ["hang", "reset", "error", "throttle"])
@@ -187,10 +198,21 @@ def test_without_sqs_every_operation_is_unavailable_in_time_and_a_receive_is_tri
         assert "DeleteMessageBatch" in sqs.asked
 
 
-def in_parallel(operations: list[str], dynamodb: Service, sqs: Service) -> list[dict[str, Any]]:
+@pytest.mark.parametrize("behave", ["hang", "reset", "error", "throttle"])
+def test_without_ecs_iam_and_logs_every_operation_on_services_is_unavailable_in_time(behave: str) -> None:
+    with service("well") as dynamodb, service(behave) as others:
+        for answer in in_parallel(sorted(ON_SERVICES), dynamodb, others):
+            if answer["folder"] in DONE_ALL_THE_SAME:
+                assert answer["status"] == 204
+                assert answer["seconds"] < TIMEOUTS[answer["folder"]]
+            else:
+                assert_unavailable(answer)
+
+
+def in_parallel(operations: list[str], dynamodb: Service, others: Service) -> list[dict[str, Any]]:
     """What all the operations answer; those that wait for a hung service wait at the same time."""
-    processes = 8 if "hang" in (dynamodb.behave, sqs.behave) else 2
+    processes = 8 if "hang" in (dynamodb.behave, others.behave) else 2
     shares = [operations[start::processes] for start in range(processes)]
     with concurrent.futures.ThreadPoolExecutor(processes) as pool:
-        answered = pool.map(lambda share: call(share, dynamodb, sqs), shares)
+        answered = pool.map(lambda share: call(share, dynamodb, others), shares)
         return [answer for answers in answered for answer in answers]

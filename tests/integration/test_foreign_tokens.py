@@ -69,11 +69,23 @@ def test_a_cursor_of_another_companys_list_is_refused(api: Api, stranger: Api, p
     refused(api("GET", path, cursor=cursor))
 
 
+@pytest.mark.usefixtures("cluster")
+def test_a_cursor_of_another_users_services_is_refused(own: Api, other: Api) -> None:
+    for client in own, other:
+        for name in "ab":
+            client.service(name)
+    cursor = other("GET", "/v1/compute", limit=1).json["next_cursor"]
+    assert other("GET", "/v1/compute", cursor=cursor).status == 200
+    refused(own("GET", "/v1/compute", cursor=cursor))
+
+
+@pytest.mark.usefixtures("cluster")
 def test_a_cursor_of_one_list_is_refused_by_the_others(api: Api) -> None:
     api.new_key(api.new_user())
     for name in "ab":
         api.queue(name)
-    lists = ["/v1/queue", "/v1/users", "/v1/auth/keys"]
+        api.service(name)
+    lists = ["/v1/queue", "/v1/compute", "/v1/users", "/v1/auth/keys"]
     cursors = {path: api("GET", path, limit=1).json["next_cursor"] for path in lists}
     for path in lists:
         for source, cursor in cursors.items():

@@ -5,15 +5,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import boto3
 import pytest
 
 from tenancy import table
 from tenancy.names import new_id
 from tenancy.registry import company_key
-from tests.integration.conftest import Answer, Api, Calls, destroy_user, fresh_account, new_company
+from tests.integration.conftest import Answer, Api, Calls, destroy_user, fresh_account, make_cluster, new_company
 from tests.integration.lambdas import deploy_ours
-from tests.integration.leftovers import stored
+from tests.integration.leftovers import operator, services, stored
+from tests.integration.test_logs import write
 from tests.openapi import JSON, document, resolved
 
 type Ids = dict[str, str]
@@ -28,8 +28,18 @@ OPERATIONS = {
 
 # Where a request may name something of ours (behind a word in its path, in its header, in its body) and what.
 HEADER = "X-Naive-User-Id"
-PLACES = {"users": "user", "queue": "queue", "keys": "key", HEADER: "user", "active_tenant_user_id": "user"}
-NO_IDS_OF_OURS = {"external_id", "group_id", "dedup_id", "message_ids", "service_id"}
+PLACES = {
+    "users": "user",
+    "queue": "queue",
+    "compute": "service",
+    "keys": "key",
+    HEADER: "user",
+    "active_tenant_user_id": "user",
+    "queue_id": "queue",
+    "service_id": "service",
+}
+IN_A_USER = ("queue", "service")
+NO_IDS_OF_OURS = {"external_id", "group_id", "dedup_id", "message_ids"}
 
 HOOK = "http://127.0.0.1:9/canary"
 
@@ -40,6 +50,9 @@ REFUSALS = {
         "users": (403, "key_subject_mismatch"),
         HEADER: (403, "key_subject_mismatch"),
         "queue": (404, "not_found"),
+        "compute": (404, "not_found"),
+        "queue_id": (404, "not_found"),
+        "service_id": (404, "not_found"),
         "keys": (403, "forbidden"),
         "active_tenant_user_id": (403, "forbidden"),
     },
@@ -48,7 +61,7 @@ REFUSALS = {
 
 @dataclass
 class World:
-    """Two companies; and by whose it is, a user, a queue and a key that are not for a certain user of the first one."""
+    """Two companies; by whose it is, a user, queue, service and key that are not for one certain user of the first."""
 
     api: Api
     stranger: Api
@@ -59,15 +72,16 @@ class World:
         # The company's own record changes with what its users rightly do.
         own = company_key(self.api.company)
         self._items = [key for item in stored() if (key := (item["pk"]["S"], item["sk"]["S"])) != own]
-        self._queues = boto3.client("sqs").list_queues()["QueueUrls"]
+        self._queues = operator("sqs").list_queues()["QueueUrls"]
+        self._services = services()
         self.at_first = self.state()
 
     def state(self) -> list[Any]:
-        """What there was in the registry at first as it is now, and how many messages are in which state."""
+        """What there was in the registry at first as it is now, how many messages are in which state, and the tasks."""
         asked: Any = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
-        sqs = boto3.client("sqs")
+        sqs = operator("sqs")
         counts = [sqs.get_queue_attributes(QueueUrl=url, AttributeNames=asked)["Attributes"] for url in self._queues]
-        return [table.read(self._items), counts]
+        return [table.read(self._items), counts, [tasks(name) for name in self._services]]
 
     def others(self, own: Ids) -> dict[str, Ids]:
         """By whose it is or what is wrong with it, what nobody may name as `own`'s."""
@@ -93,8 +107,15 @@ def aws() -> None:
 @pytest.fixture(scope="module")
 def world() -> Iterator[World]:
     with fresh_account():
+        make_cluster()
         deploy_ours()
         yield new_world()
+
+
+def tasks(name: str) -> Any:
+    """How many tasks a service should have, and whether it is still there."""
+    (found,) = operator("ecs").describe_services(cluster="workers", services=[name])["services"]
+    return found["desiredCount"], found["status"]
 
 
 def new_world() -> World:
@@ -118,15 +139,17 @@ def new_world() -> World:
 
 
 def furnished(company: Api, user: str | None = None) -> Ids:
-    """A user (a new one if none is given), a queue with a message, and a key."""
+    """A user (a new one if none is given), a queue with a message, a service that has written a line, and a key."""
     said = {name: f"canary-{new_id()}" for name in ("external_id", "label")}
     user = user or company.new_user(email="canary@example.com", **said)
     client = company.new_key(user, name="canary-key")
     queue = client.queue(f"canary-{new_id()}", dlq=True)
     client.send(queue, "canary-body")
     client.consumer(queue, type="webhook", url=HOOK, max_concurrency=2)
+    service = client.service(f"canary-{new_id()}", image="canary/image")
+    write(service, "canary-line")
     key = company("POST", "/v1/auth/keys", {"name": "canary-key", "active_tenant_user_id": user}).json["key_id"]
-    return {"user": user, "queue": queue, "key": key}
+    return {"user": user, "queue": queue, "service": service, "key": key}
 
 
 def places_of(route: str) -> list[str]:
@@ -157,6 +180,8 @@ def ask(client: Api, route: str, named: dict[str, str]) -> Answer:
     body: Any = None
     if "requestBody" in operation:
         example = operation["requestBody"]["content"][JSON]["example"]
+        if "service_id" in named:
+            example = {"type": "service", "service_id": ""}  # Of a consumer's types, the one that names something.
         body = example | {field: named[field] for field in example if field in named}
     query = {
         parameter["name"]: parameter["example"]
@@ -179,16 +204,16 @@ def test_what_is_not_yours_is_refused_as_what_is_not_there(
     for place in mine:
         with subtests.test(place=place):
             others = world.others(own)
-            if place == "queue":
-                others |= {"a deleted one": own | {"queue": own["deleted"]}}
-            if key == "sealed" or place == "queue":  # else a company's key may name them
+            if PLACES[place] in IN_A_USER:
+                others |= {"a deleted one": own | {PLACES[place]: own[f"deleted {PLACES[place]}"]}}
+            if key == "sealed" or PLACES[place] in IN_A_USER:  # else a company's key may name them
                 others |= world.siblings
             seen: dict[tuple[Any, ...], list[str]] = {}
             for whose, ids in others.items():
                 named = mine | {place: ids[PLACES[place]]}
                 seen.setdefault(outcome(client, calls, route, named, world.canaries), []).append(whose)
-                if "queue" in mine and PLACES[place] == "user":
-                    named["queue"] = ids["queue"]
+                if PLACES[place] == "user" and (theirs := [other for other in mine if PLACES[other] in IN_A_USER]):
+                    named |= {other: ids[PLACES[other]] for other in theirs}
                     seen.setdefault(outcome(client, calls, route, named, world.canaries), []).append(whose)
             assert len(seen) == 1, seen
             assert next(iter(seen))[:2] == REFUSALS[key][place]
@@ -203,12 +228,15 @@ def furnished_own(company: Api, *, worked: bool) -> Ids:
     client = company.new_key(user)
     queue = client.queue("own", dlq=True)
     client.send(queue)
-    deleted = client.queue("deleted")
-    assert client("DELETE", f"/v1/queue/{deleted}").status == 204
+    queue_before, service_before = client.queue("deleted"), client.service("deleted")
+    assert client("DELETE", f"/v1/queue/{queue_before}").status == 204
+    assert client("DELETE", f"/v1/compute/{service_before}").status == 204
     if worked:
         client.consumer(queue, type="webhook", url=HOOK, max_concurrency=2)
+    service = client.service("own")
     key = company("POST", "/v1/auth/keys", {"name": "own"}).json["key_id"]
-    return {"user": user, "queue": queue, "key": key, "deleted": deleted}
+    deleted = {"deleted queue": queue_before, "deleted service": service_before}
+    return {"user": user, "queue": queue, "service": service, "key": key, **deleted}
 
 
 def outcome(client: Api, calls: Calls, route: str, named: Ids, canaries: set[str]) -> tuple[Any, ...]:

@@ -1,5 +1,6 @@
 """Keys are shown once, listed without giving them away, and revoked for good."""
 
+import re
 import time
 from hashlib import sha256
 from typing import Any
@@ -35,7 +36,7 @@ def listed(api: Api) -> dict[str, Any]:
 
 def of_the_company() -> list[tuple[str, str]]:
     """Every operation on users and keys."""
-    return [route for route in routes() if route[1].startswith(("/v1/users", "/v1/auth")) and "queue" not in route[1]]
+    return [route for route in routes() if re.match("/v1/(users|auth)(?!.*/(queue|compute))", route[1])]
 
 
 def test_a_key_is_shown_once_and_listed_by_its_last_four(api: Api) -> None:
@@ -197,12 +198,17 @@ def test_a_revoked_key_is_worth_nothing_and_is_still_listed(api: Api) -> None:
         ("GET", "/v1/queue"),
         ("POST", "/v1/queue/{id}/purge"),
         ("POST", "/v1/queue/{id}/dlq/purge"),
+        *[(method, "/v1/compute/{service_id}") for method in ("GET", "DELETE")],
+        *[("POST", f"/v1/compute/{{service_id}}/{what}") for what in ("start", "stop", "scale")],
+        *[(method, "/v1/compute") for method in ("GET", "POST")],
     ],
 )
+@pytest.mark.usefixtures("cluster")
 def test_what_a_revoked_key_may_not_do_for_a_moment_longer(api: Api, method: str, path: str) -> None:
     made = make(api)
     client = client_of(api, made)
-    path = path.format(user_id=api.user, key_id=made.json["key_id"], id=api.queue())
+    ids = {"user_id": api.user, "key_id": made.json["key_id"], "id": api.queue(), "service_id": api.service()}
+    path = path.format(**ids)
     assert client(method, path, unknown=1).status == 400, "the key was good a moment ago"
     assert api("DELETE", f"/v1/auth/keys/{made.json['key_id']}").status == 204
     assert client(method, path).code == "unauthorized"

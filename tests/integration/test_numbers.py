@@ -7,7 +7,7 @@ from tests.integration.conftest import Api
 def test_the_limits_are_those_that_are_enforced(api: Api) -> None:
     limits = api("GET", "/v1/limits").json
     assert limits["fair_use"] == FAIR_USE
-    assert limits["queues_per_user"] == 1000
+    assert (limits["queues_per_user"], limits["services_per_user"]) == (1000, 100)
     wait = limits["fields"]["receive_messages"]["wait"]
     assert wait == {"minimum": 0, "maximum": 20, "default": 1}
     queue = api.queue()

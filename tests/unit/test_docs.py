@@ -101,10 +101,10 @@ def test_the_reference_has_every_operation_and_no_other() -> None:
     assert sections().keys() == OPERATIONS.keys()
 
 
-def test_every_queue_operation_is_on_both_mounts_as_the_reference_says() -> None:
+def test_every_operation_on_queues_and_services_is_on_both_mounts_as_the_reference_says() -> None:
     twins = {(verb, path.replace(USERS, "/")) for verb, path in routes() if USERS in path}
-    assert twins == {(verb, path) for verb, path in routes() if path.startswith("/v1/queue")}
-    assert f"`/v1{USERS}queue`" in HTTP_API.read_text()
+    assert twins == {(verb, path) for verb, path in routes() if path.startswith(("/v1/queue", "/v1/compute"))}
+    assert all(f"`/v1{USERS}{mount}`" in HTTP_API.read_text() for mount in ("queue", "compute"))
 
 
 @operations

@@ -26,10 +26,16 @@ def test_plain_http_is_allowed_only_where_asked_for() -> None:
     assert len(json.loads(queue_policy(ARN, ["role/a"], require_tls=False))["Statement"]) == 1
 
 
-def test_a_task_may_work_with_its_queues_and_do_nothing_else_to_them() -> None:
-    document = json.loads(task_policy(f"{ARN}-*"))
+def test_a_task_may_work_with_its_queues_and_protect_its_users_tasks_and_do_nothing_else_to_them() -> None:
+    document = json.loads(task_policy(f"{ARN}-*", "task/*", "ada"))
     assert document["Version"] == "2012-10-17"
-    (statement,) = document["Statement"]
+    statement, protection = document["Statement"]
+    assert protection == {
+        "Effect": "Allow",
+        "Action": ["ecs:GetTaskProtection", "ecs:UpdateTaskProtection"],
+        "Resource": "task/*",
+        "Condition": {"StringEquals": {"aws:ResourceTag/user": "ada"}},
+    }
     assert (statement["Effect"], statement["Resource"]) == ("Allow", f"{ARN}-*")
     assert set(statement["Action"]) == {
         "sqs:SendMessage",
@@ -41,11 +47,16 @@ def test_a_task_may_work_with_its_queues_and_do_nothing_else_to_them() -> None:
     }
 
 
-def test_the_boundary_allows_what_a_task_may_do_on_the_stages_queues_and_no_more() -> None:
+def test_the_boundary_allows_what_a_task_may_do_on_the_stages_queues_and_tasks_and_no_more() -> None:
     boundary = rules.of_type(translated(), "AWS::IAM::ManagedPolicy")["TaskBoundary"]["PolicyDocument"]
     queues = "arn:${AWS::Partition}:sqs:${AWS::Region}:${AWS::AccountId}:nv-${Stage}-*"
-    (given,) = json.loads(task_policy("*"))["Statement"]
-    assert boundary["Statement"] == [{**given, "Resource": {"Fn::Sub": queues}}]
+    tasks = "arn:${AWS::Partition}:ecs:${AWS::Region}:${AWS::AccountId}:task/${EcsCluster}/*"
+    of_queues, of_tasks = json.loads(task_policy("*", "*", "ada"))["Statement"]
+    of_the_stage = {"StringEquals": {"aws:ResourceTag/stage": {"Ref": "Stage"}}}
+    assert boundary["Statement"] == [
+        {**of_queues, "Resource": {"Fn::Sub": queues}},
+        {**of_tasks, "Resource": {"Fn::Sub": tasks}, "Condition": of_the_stage},
+    ]
     for function in rules.functions(translated()).values():
         assert function["Environment"]["Variables"]["TASK_BOUNDARY"] == {"Ref": "TaskBoundary"}
 

@@ -22,6 +22,7 @@ MAKING_ROLES = {
     "Resource": rules.TASK_ROLES,
     "Condition": rules.BOUNDED,
 }
+PASSING = {"Action": "iam:PassRole", "Resource": rules.TASK_ROLES, "Condition": rules.PASSED}
 BREACHES: list[tuple[Rule, Change, str]] = [
     (
         rules.routes_that_lead_nowhere,
@@ -64,7 +65,26 @@ BREACHES: list[tuple[Rule, Change, str]] = [
         lambda made: statement(made).update(
             Action="sqs:SendMessage", Resource={"Fn::Sub": "arn:aws:sqs:${AWS::Region}:${AWS::AccountId}:nv-*"}
         ),
-        "on queues that are not this stage's",
+        "on what is not this stage's",
+    ),
+    (
+        rules.loose_policies,
+        lambda made: statement(made).update(
+            Action="ecs:UpdateService", Resource={"Fn::Sub": "arn:aws:ecs:x:1:service/${EcsCluster}/nv-*"}
+        ),
+        "on what is not this stage's",
+    ),
+    (
+        rules.loose_policies,
+        lambda made: statement(made).update(
+            Action="ssm:GetParameters", Resource={"Fn::Sub": "arn:aws:ssm:x:1:parameter/naive/*"}
+        ),
+        "on what is not this stage's",
+    ),
+    (
+        rules.loose_policies,
+        lambda made: statement(made).update(Action=["ecs:DeregisterTaskDefinition", "ecs:DeleteService"], Resource="*"),
+        "on everything",
     ),
     (rules.loose_policies, lambda made: statement(made).update(NotAction="sqs:*"), "is not a plain Allow"),
     (
@@ -102,11 +122,45 @@ BREACHES: list[tuple[Rule, Change, str]] = [
         lambda made: statement(made).update(Action="lambda:GetFunctionConfiguration"),
         "BootstrapFunctionRole may see functions that nobody has tagged",
     ),
-    (rules.strange_roles, lambda made: role(made).pop("Path"), "no queue would admit it"),
+    (
+        rules.rights_that_give_rights,
+        lambda made: statement(made).update(PASSING, Condition={}),
+        "BootstrapFunctionRole may do ['iam:PassRole'] to what is no task",
+    ),
+    (
+        rules.rights_that_give_rights,
+        lambda made: statement(made).update(PASSING, Resource={"Fn::GetAtt": ["HealthFunctionRole", "Arn"]}),
+        "BootstrapFunctionRole may do ['iam:PassRole'] on what is no task role",
+    ),
+    (
+        rules.rights_that_give_rights,
+        lambda made: statement(made).update(MAKING_ROLES, Resource={"Fn::GetAtt": ["TaskExecutionRole", "Arn"]}),
+        "BootstrapFunctionRole may do ['iam:CreateRole', 'iam:PutRolePolicy'] on what is no task role",
+    ),
+    (rules.strange_roles, lambda made: role(made).pop("Path"), "BootstrapFunctionRole is not where it belongs"),
+    (
+        rules.strange_roles,
+        lambda made: made["TaskExecutionRole"]["Properties"].update(Path=rules.ROLE_PATH),
+        "TaskExecutionRole is not where it belongs",
+    ),
+    (
+        rules.strange_roles,
+        lambda made: made["TaskExecutionRole"]["Properties"]["AssumeRolePolicyDocument"]["Statement"][0].pop(
+            "Condition"
+        ),
+        "TaskExecutionRole may be assumed for another account",
+    ),
+    (
+        rules.strange_roles,
+        lambda made: made["TaskExecutionRole"]["Properties"]["AssumeRolePolicyDocument"]["Statement"][0].update(
+            Principal={"Service": ["lambda.amazonaws.com"]}
+        ),
+        "TaskExecutionRole may be assumed by",
+    ),
     (
         rules.strange_roles,
         lambda made: made["ConsumerExampleFunctionRole"]["Properties"].update(Path=rules.ROLE_PATH),
-        "every queue would admit it",
+        "ConsumerExampleFunctionRole is not where it belongs",
     ),
     (
         rules.strange_roles,

@@ -100,7 +100,7 @@ def settle(item: Item) -> bool:
         if "mapping" in item and not _is_for(item["mapping"], item.get("consumer")):
             item = undo(item)
         if "consumer" in item and "mapping" not in item:
-            item = engagements.update(item, "SET mapping = :mapping", mapping=mapping(item["consumer"]))
+            item = engagements.note(item, {**item, "mapping": mapping(item["consumer"])})
         if "consumer" in item:
             arrange(item, mappings.settle)
         elif "due" in item:

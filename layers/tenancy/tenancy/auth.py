@@ -1,4 +1,4 @@
-"""From a bearer key to the tenant that a request acts for, and to the queue it names. The only reader of keys."""
+"""From a bearer key to the tenant that a request acts for, and to what it names of theirs. The only reader of keys."""
 
 import re
 import time
@@ -10,16 +10,14 @@ from cachetools import TTLCache
 
 from tenancy import limits, registry
 from tenancy.errors import KeySubjectMismatch, NotFound, Unauthorized
-from tenancy.names import is_id
-from tenancy.registry import Queue, User
+from tenancy.names import NO_ID, is_id
+from tenancy.registry import Queue, Service, User
 
 CACHE_SECONDS = 5
 """How long a warm environment may go on with what it read; the contract's bound for seeing a change."""
 
 _BEARER = re.compile(r"Bearer (nv_sk_live_[A-Za-z0-9_-]{43})", re.IGNORECASE)
 _NOBODY = {"default", "me"}
-_NO_ID = "-"
-"""Looked up in place of a malformed id, so that refusing one costs and shows the same as refusing a foreign one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +35,11 @@ class Tenant:
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """That a caller may act for a tenant, on the queue that the path names if it names one."""
+    """That a caller may act for a tenant, on the queue or the service that the path names if it names one."""
 
     tenant: Tenant
     queue: Queue | None
+    service: Service | None
     read_at: float
     """When the registry was asked, on the monotonic clock."""
 
@@ -58,6 +57,7 @@ class _Asked:
     named: tuple[str, ...]
     """The users that the path and the header name, the path's first."""
     queue_id: str | None
+    service_id: str | None
 
 
 # Only what was granted is kept: a refusal is decided anew each time.
@@ -65,7 +65,7 @@ _granted: TTLCache[_Asked, Grant] = TTLCache(1024, CACHE_SECONDS)
 
 
 def authorize(headers: Mapping[str, str], path: Mapping[str, str], *, fresh: bool) -> Grant:
-    """Who is calling, and the queue that the path names; counted as a request of the key.
+    """Who is calling, and the queue or service that the path names; counted as a request of the key.
 
     `fresh` asks the registry even when the answer was read a moment ago. Raises Unauthorized, RateLimited,
     KeySubjectMismatch, NotFound.
@@ -91,13 +91,15 @@ def _asked(headers: Mapping[str, str], path: Mapping[str, str]) -> _Asked:
         sha256(bearer[1].encode()).hexdigest(),
         tuple(name for name in named if name is not None and name not in _NOBODY),
         path.get("id"),
+        path.get("service_id"),
     )
 
 
 def _decide(asked: _Asked, *, counted: bool) -> Grant:
     read_at = time.monotonic()
     subject = asked.named[0] if asked.named else None
-    key, user, queue = registry.look_up(asked.key_hash, _id(subject), _id(asked.queue_id))
+    found = registry.look_up(asked.key_hash, _id(subject), _id(asked.queue_id), _id(asked.service_id))
+    key, user = found.key, found.user
     if key is None or (key.sealed_user is not None and not _in_use(key.sealed_user, user)):
         raise _unauthorized()
     if counted:
@@ -110,15 +112,16 @@ def _decide(asked: _Asked, *, counted: bool) -> Grant:
         subject = key.default_user
     elif user is None or user.company != key.company:
         raise NotFound()
-    if asked.queue_id is not None and (queue is None or queue.user != subject):
-        raise NotFound()
+    for named, thing in (asked.queue_id, found.queue), (asked.service_id, found.service):
+        if named is not None and (thing is None or thing.user != subject):
+            raise NotFound()
     tenant = Tenant(key.company, subject, key.id, key.default_user, sealed=key.sealed_user is not None)
-    grant = _granted[asked] = Grant(tenant, queue, read_at)
+    grant = _granted[asked] = Grant(tenant, found.queue, found.service, read_at)
     return grant
 
 
 def _id(text: str | None) -> str | None:
-    return text if text is None or is_id(text) else _NO_ID
+    return text if text is None or is_id(text) else NO_ID
 
 
 def _in_use(sealed_user: str, named: User | None) -> bool:

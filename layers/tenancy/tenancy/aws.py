@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 STAGE = os.environ["STAGE"]
 REGISTRY_TABLE = os.environ["REGISTRY_TABLE"]
 QUEUE_ARN_PREFIX = os.environ["QUEUE_ARN_PREFIX"]
+_, PARTITION, _, REGION, ACCOUNT = QUEUE_ARN_PREFIX.split(":")
 QUEUE_PRINCIPALS = os.environ["QUEUE_PRINCIPALS"].split(",")
 """ARN patterns of the roles that a queue's policy admits; {user} stands for the queue's owner."""
 USAGE_TABLE = os.environ["USAGE_TABLE"]
@@ -31,6 +32,10 @@ COMPANY_CONCURRENCY = int(os.environ["COMPANY_CONCURRENCY"])
 """What the max_concurrency of all consumers of one company may be together."""
 WEBHOOK_WORKER = os.environ["WEBHOOK_WORKER"]
 """The name of our function that delivers to webhooks."""
+ECS_CLUSTER = os.environ["ECS_CLUSTER"]
+"""The name of the cluster that services run on; empty where there is none."""
+SERVICES_PER_USER = int(os.environ["SERVICES_PER_USER"])
+"""Compute services that one user may have."""
 
 _CONNECT_SECONDS = 1
 _READ_SECONDS = 3
@@ -102,5 +107,6 @@ _THROTTLED = {
     "Throttling",
     "ThrottlingException",
     "TooManyRequestsException",
+    "TooManyUpdates",
     "TransactionInProgressException",
 }

@@ -1,12 +1,12 @@
 """What a deleted user had, destroyed one thing after the other. Whoever dies at it leaves the rest to the next."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from tenancy import fleet, keys, table, teardown
+from tenancy import compute, keys, roles, services, table, teardown
 from tenancy.aws import CALL_SECONDS
 from tenancy.errors import NotFound
-from tenancy.registry import queue_key, queue_of, user_key
+from tenancy.registry import queue_of, service_of, user_key
 from tenancy.reservations import Leftover
 from tenancy.table import Item
 from tenancy.telemetry import audit
@@ -21,10 +21,11 @@ def destroy_user(user_id: str, deadline: float) -> bool:
     if user is None:
         return True
     assert user["status"] == "deleting", "only what was retired is destroyed"
-    if [item for item in _queues(user_id) if not _destroy_queue(item, deadline)]:
-        return False
+    for kind in _KINDS:
+        if [item for item in _listed(user_id, kind) if not _destroy(kind, item, deadline)]:
+            return False
     keys.destroy_sealed(user_id, user["company"])
-    fleet.remove_task_role(user_id)
+    roles.remove_task_role(user_id)
     table.delete(key)
     audit(company=user["company"], user=user_id, resource=user_id)
     return True
@@ -36,28 +37,41 @@ def due(limit: int) -> list[tuple[str, int]]:
     return [(item["id"], item["due_at"]) for item in table.read(records).values()] if records else []
 
 
-def _queues(user_id: str) -> Iterator[Item]:
-    """The records of the user's queues, in use or not."""
+def _listed(user_id: str, kind: str) -> Iterator[Item]:
+    """The records of what the user has of a kind, in use or not."""
     after: str | None = ""
     while after is not None:
-        names, after = table.page(user_key(user_id)[0], "QUEUE_NAME#", after=after, limit=_AT_A_TIME)
-        places = [queue_key(item["queue_id"]) for item in names]
+        names, after = table.page(user_key(user_id)[0], f"{kind}_NAME#", after=after, limit=_AT_A_TIME)
+        places = [(f"{kind}#{item[f'{kind.lower()}_id']}", kind) for item in names]
         yield from table.read(places).values() if places else ()
 
 
-def _destroy_queue(item: Item, deadline: float) -> bool:
-    """Whether the queue is in nobody's way any more."""
+def _destroy(kind: str, item: Item, deadline: float) -> bool:
+    """Whether it is in nobody's way any more."""
     if time.monotonic() + CALL_SECONDS > deadline:
         return False
-    queue = queue_of(item)
+    destroy, clean_up = _KINDS[kind]
     try:
         if item["state"] == "active":
-            teardown.destroy(queue)
+            destroy(item)
         elif item["due_at"] > time.time():
             return False  # A request that began before the user was deleted may still be making it.
         else:
-            teardown.clean_up(Leftover(item))
+            clean_up(item)
     except NotFound:
         return True  # Somebody else is at it.
-    audit(company=queue.company, user=queue.user, resource=queue.id)
+    audit(company=item["company"], user=item["user"], resource=item["id"])
     return True
+
+
+_KINDS: dict[str, tuple[Callable[[Item], object], Callable[[Item], object]]] = {
+    "SERVICE": (
+        lambda item: compute.destroy(service_of(item)),
+        lambda item: compute.clean_up(services.Leftover(item)),
+    ),
+    "QUEUE": (
+        lambda item: teardown.destroy(queue_of(item)),
+        lambda item: teardown.clean_up(Leftover(item)),
+    ),
+}
+"""What a user has, in the order in which it goes: how what is in use is destroyed, and what is left of the rest."""

@@ -14,7 +14,7 @@ from tenancy.auth import Grant, Tenant
 from tenancy.errors import Forbidden, InvalidInput, PayloadTooLarge, QueueError, RateLimited
 from tenancy.models import Input, Nothing, parse
 from tenancy.names import is_id
-from tenancy.registry import Queue
+from tenancy.registry import Queue, Service
 from tenancy.telemetry import OPERATION, count, flush, log_unhandled, note
 
 type Event = dict[str, Any]
@@ -27,6 +27,8 @@ MAX_BODY = 6 * 1024 * 1024
 """Bytes; Lambda takes no larger event."""
 REPEAT_SECONDS = 24 * 60 * 60
 """For how long an Idempotency-Key is remembered."""
+_IN_PATHS = ("key_id", "service_id", "id", "user_id")
+"""What paths name, the innermost first."""
 _ANSWER_SECONDS = 1
 """What is left of the function's time for the answer."""
 
@@ -52,6 +54,12 @@ class Request[T: Input]:
         """The queue that the path names, known to be the tenant's."""
         assert self.grant.queue is not None, "the route names no queue"
         return self.grant.queue
+
+    @property
+    def service(self) -> Service:
+        """The service that the path names, known to be the tenant's."""
+        assert self.grant.service is not None, "the route names no service"
+        return self.grant.service
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,11 +157,11 @@ def open_to_all(operation: Callable[[Tenant | None], object]) -> Handler:
     """Make an operation that anybody may call, and that tells more to who has a key, the handler of its route."""
 
     def run(event: Event, context: Any) -> object:
+        tenant: Tenant | None = None
+        if "authorization" in event["headers"]:
+            tenant = auth.authorize(event["headers"], {}, fresh=False).tenant
+            note(company=tenant.company, user=tenant.user, key_id=tenant.key_id)
         parse(Nothing, event.get("queryStringParameters") or {})
-        if "authorization" not in event["headers"]:
-            return operation(None)
-        tenant = auth.authorize(event["headers"], {}, fresh=False).tenant
-        note(company=tenant.company, user=tenant.user, key_id=tenant.key_id)
         return operation(tenant)
 
     return _handler(run, Operation(operation, public=True))
@@ -164,11 +172,11 @@ def _handler(run: Callable[[Event, Any], object], operation: Operation) -> Handl
         request_id = event["requestContext"]["requestId"]
         note(request_id=request_id)
         if operation.audited:
-            note(audit=True, operation=OPERATION, resource=_named(event.get("pathParameters") or {}))
+            note(audit=True, operation=OPERATION, resource=_named(event.get("pathParameters") or {}, *_IN_PATHS))
         try:
             done = run(event, context)
             if operation.audited and isinstance(done, dict):
-                note(resource=_named(done) or _named(event.get("pathParameters") or {}))
+                note(resource=_named(done, "key_id", "id") or _named(event.get("pathParameters") or {}, *_IN_PATHS))
             note(outcome="done")
             answer = _answer(operation.status, done, request_id)
         except QueueError as refusal:
@@ -185,9 +193,9 @@ def _handler(run: Callable[[Event, Any], object], operation: Operation) -> Handl
     return handler
 
 
-def _named(fields: Mapping[str, Any]) -> str | None:
-    """The id of what a path names, or of what was made; a malformed one may be anything, so it is not repeated."""
-    found = next((fields[name] for name in ("key_id", "id", "user_id") if name in fields), None)
+def _named(fields: Mapping[str, Any], *names: str) -> str | None:
+    """The id under the first of these names that is there; a malformed one may be anything, so it is not repeated."""
+    found = next((fields[name] for name in names if name in fields), None)
     return found if isinstance(found, str) and is_id(found) else None
 
 

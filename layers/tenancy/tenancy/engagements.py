@@ -129,6 +129,8 @@ def _record(item: Item, after: Item) -> Write:
     """The write that makes of a queue's record what it is to be, unless it is another one by now."""
     expression, values = _setting(item, after)
     unchanged, same = table.unchanged(item, "state", "visibility_timeout", "consumer", "mapping", "due", "due_at")
+    if not expression:
+        return table.check(queue_key(item["id"]), unchanged, **same)
     return table.change(queue_key(item["id"]), expression, condition=unchanged, **values, **same)
 
 

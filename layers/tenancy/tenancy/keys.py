@@ -7,12 +7,9 @@ from typing import TypedDict
 
 from tenancy import table, usage
 from tenancy.errors import NotFound
-from tenancy.names import is_id, new_id, timestamp
+from tenancy.names import NO_ID, is_id, new_id, timestamp
 from tenancy.registry import user_key
 from tenancy.table import ConditionFailed, Item, Write
-
-_NO_ID = "-"
-"""Written in place of a malformed id, which may be longer than a key of the table."""
 
 
 class _Named(TypedDict):
@@ -41,7 +38,7 @@ class KeyView(_Named):
 def create(company: str, default_user: str, name: str, sealed_user: str | None) -> NewKey:
     """Make a key of the company, sealed to a user if one is named. Raises NotFound when there is no such user."""
     if sealed_user is not None and not is_id(sealed_user):
-        sealed_user = _NO_ID
+        sealed_user = NO_ID
     key, writes = new_key(company, default_user, name, sealed_user)
     if sealed_user is not None:
         writes.append(
@@ -92,24 +89,43 @@ def page(company: str, *, after: str, limit: int) -> tuple[list[KeyView], str | 
 
 def revoke(company: str, key_id: str) -> None:
     """Make a key good for nothing. Raises NotFound, also for one that is revoked already."""
-    listed = _listed_key(company, key_id if is_id(key_id) else _NO_ID)
-    key = table.read([listed]).get(listed)
-    if key is None or key["revoked"]:
+    writes = revocation(company, key_id if is_id(key_id) else NO_ID)
+    if not writes:
         raise NotFound()
     try:
-        table.transact([_revoked(_hash_key(key["key_hash"])), _revoked(listed)])
+        table.transact(writes)
     except ConditionFailed as gone:
         raise NotFound() from gone
+
+
+def revocation(company: str, key_id: str) -> list[Write]:
+    """The writes that make a key good for nothing; none when it is already, or is not there."""
+    listed = _listed_key(company, key_id)
+    key = table.read([listed]).get(listed)
+    if key is None or key["revoked"]:
+        return []
+    return [_revoked(_hash_key(key["key_hash"])), _revoked(listed)]
+
+
+def destroy(user: str, company: str, key_id: str) -> None:
+    """Remove a key that is sealed to a user."""
+    place = _sealed_key(user, key_id)
+    for key in table.read([place]).values():
+        _remove(key, user, company)
 
 
 def destroy_sealed(user: str, company: str) -> None:
     """Remove every key that is sealed to a user."""
     while sealed := table.page(user_key(user)[0], "KEY#", limit=25)[0]:
         for key in sealed:
-            usage.forget(key["id"])
-            # What it is found by goes last, so that whoever goes on after a crash finds it again.
-            for place in _hash_key(key["key_hash"]), _listed_key(company, key["id"]), _sealed_key(user, key["id"]):
-                table.delete(place)
+            _remove(key, user, company)
+
+
+def _remove(key: Item, user: str, company: str) -> None:
+    usage.forget(key["id"])
+    # What it is found by goes last, so that whoever goes on after a crash finds it again.
+    for place in _hash_key(key["key_hash"]), _listed_key(company, key["id"]), _sealed_key(user, key["id"]):
+        table.delete(place)
 
 
 def _revoked(place: table.Key) -> Write:

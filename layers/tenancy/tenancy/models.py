@@ -108,6 +108,8 @@ QueueName = Annotated[
     BeforeValidator(_without_suffix),
 ]
 
+ServiceName = Annotated[str, Field(pattern=NAME_PATTERN, description=_NAME_RULE)]
+
 ReceiptHandle = Annotated[str, Field(description="the receipt_handle of a received message")]
 """Its form is judged with the queue, so that whatever is wrong with one is the same refusal."""
 
@@ -184,6 +186,8 @@ def _got(value: object) -> str:
 
 def _expected(schema: Mapping[str, Any]) -> str:
     """A field's rule in words, from its JSON schema."""
+    if "const" in schema:
+        return str(schema["const"])
     if "enum" in schema:
         return "one of " + ", ".join(map(str, schema["enum"]))
     match schema.get("type"):

@@ -6,6 +6,9 @@ from datetime import UTC, datetime
 
 _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 
+NO_ID = "-"
+"""Looked up in place of a malformed id, so that refusing one costs and shows the same as refusing a foreign one."""
+
 NAME_PATTERN = "^[A-Za-z0-9_-]{1,64}$"
 """Names that users and operators choose."""
 
@@ -34,6 +37,11 @@ def queue_names(stage: str, user: str, queue_id: str, *, fifo: bool) -> tuple[st
     stem = queue_prefix(stage, user) + queue_id.replace("-", "")
     suffix = ".fifo" if fifo else ""
     return stem + suffix, f"{stem}-dlq{suffix}"
+
+
+def service_name(stage: str, user: str, service_id: str) -> str:
+    """What a service and its task definitions are called in ECS; a name is never used twice."""
+    return queue_prefix(stage, user) + service_id.replace("-", "")
 
 
 def timestamp(seconds: float) -> str:

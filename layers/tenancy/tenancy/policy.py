@@ -25,6 +25,9 @@ _WORKER_ACTIONS = [
 ]
 """What a worker needs of its queues. The template's TaskBoundary allows the same and no more."""
 
+_OWN_TASK_ACTIONS = ["ecs:GetTaskProtection", "ecs:UpdateTaskProtection"]
+"""What keeps a worker that holds messages from being scaled in: it asks ECS for that itself."""
+
 
 def queue_policy(queue_arn: str, principals: Sequence[str], *, require_tls: bool) -> str:
     """The policy document that denies the data of the queue to everybody but the roles like `principals`."""
@@ -43,9 +46,20 @@ def admitted(role: str, *, by_session: bool) -> list[str]:
     return [role, sessions] if by_session else [role]
 
 
-def task_policy(queue_arns: str) -> str:
-    """The policy document of a tenant's task role: it may use the queues whose ARNs are like this as a worker does."""
-    return _document({"Effect": "Allow", "Action": _WORKER_ACTIONS, "Resource": queue_arns})
+def task_policy(queue_arns: str, task_arns: str, user: str) -> str:
+    """The policy document of a user's task role: what a worker does with the queues and the tasks that are the user's.
+
+    Queues are told by what their ARNs are like; of the tasks, which are all users', by the tag that ECS gives them.
+    """
+    return _document(
+        {"Effect": "Allow", "Action": _WORKER_ACTIONS, "Resource": queue_arns},
+        {
+            "Effect": "Allow",
+            "Action": _OWN_TASK_ACTIONS,
+            "Resource": task_arns,
+            "Condition": {"StringEquals": {"aws:ResourceTag/user": user}},
+        },
+    )
 
 
 def task_trust(account: str, source_arns: str) -> str:

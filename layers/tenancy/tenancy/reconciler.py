@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TypedDict
 
-from tenancy import arrangements, demolition, reservations, teardown
+from tenancy import arrangements, compute, demolition, reservations, services, teardown
 from tenancy.aws import CALL_SECONDS
 from tenancy.errors import NotFound
 from tenancy.names import timestamp
@@ -45,9 +45,19 @@ def _due(deadline: float) -> Iterator[_Left]:
     for item in arrangements.due(_AT_A_TIME):
         what = f"consumer of queue {item['id']}"
         yield what, "half changed", item["due_at"], "finished", partial(arrangements.settle, item)
+    for service in services.due(_AT_A_TIME):
+        half, done = _HALF[service.state]
+        yield f"service {service.service.id}", half, service.due_at, done, partial(compute.clean_up, service)
     for user, due_at in demolition.due(_AT_A_TIME):
         destroy = partial(demolition.destroy_user, user, deadline)
         yield f"user {user}", "half destroyed", due_at, "destroyed", destroy
+
+
+_HALF: dict[services.State, tuple[str, str]] = {
+    "creating": ("half made", "destroyed"),
+    "active": ("half changed", "finished"),
+    "deleting": ("half destroyed", "destroyed"),
+}
 
 
 def _outcome(done: str, act: Callable[[], bool]) -> str:

@@ -1,4 +1,4 @@
-"""What the service knows about keys, users and queues. The only way to a queue's URL."""
+"""What the service knows about keys, users, queues and services. The only way to a queue's URL."""
 
 import math
 import time
@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from tenancy import table
 from tenancy.errors import Conflict, NotFound, PurgeInProgress
+from tenancy.names import NO_ID, is_id
 from tenancy.table import ConditionFailed, Item
 
 PURGE_SECONDS = 60
@@ -61,6 +62,28 @@ class Queue:
         return self.type == "fifo"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Service:
+    """A compute service of one user: so many tasks of one container image. created_at is seconds since 1970."""
+
+    id: str
+    name: str
+    company: str
+    user: str
+    created_at: float
+    image: str
+    command: Sequence[str]
+    cpu: int
+    memory: int
+    env: Mapping[str, str]
+    key_id: str = ""
+    """The key that its tasks are given."""
+    queue_id: str | None = None
+    """The queue whose consumer it is."""
+    last_scaled_at: int | None = None
+    last_scale_reason: str | None = None
+
+
 STORED = (
     "id",
     "name",
@@ -75,24 +98,37 @@ STORED = (
 )
 """The fields of a queue that its record holds under their own names."""
 
+STORED_OF_SERVICES = ("id", "name", "company", "user", "image", "command", "cpu", "memory", "env", "key_id")
+"""The fields of a service that its record holds under their own names, whatever becomes of it."""
 
-def look_up(key_hash: str, user_id: str | None, queue_id: str | None) -> tuple[Key | None, User | None, Queue | None]:
-    """Key, user and queue in one read; None for what was not asked for, does not exist or is not in use."""
-    keys = [("KEY#" + key_hash, "KEY")]
-    if user_id is not None:
-        keys.append(user_key(user_id))
-    if queue_id is not None:
-        keys.append(queue_key(queue_id))
-    items = table.read(keys)
-    key = items.get(keys[0])
-    user = items.get(user_key(user_id)) if user_id is not None else None
-    queue = items.get(queue_key(queue_id)) if queue_id is not None else None
-    return (
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a request names; None for what it does not name, does not exist or is not in use."""
+
+    key: Key | None
+    user: User | None
+    queue: Queue | None
+    service: Service | None
+
+
+def look_up(key_hash: str, user_id: str | None, queue_id: str | None, service_id: str | None) -> Found:
+    """Key, user, queue and service in one read."""
+    places = [
+        ("KEY#" + key_hash, "KEY"),
+        None if user_id is None else user_key(user_id),
+        None if queue_id is None else queue_key(queue_id),
+        None if service_id is None else service_key(service_id),
+    ]
+    items = table.read([place for place in places if place is not None])
+    key, user, queue, service = (None if place is None else items.get(place) for place in places)
+    return Found(
         None
         if key is None or key["revoked"]
         else Key(key["id"], key["company"], key["default_user"], key.get("sealed_user")),
         None if user is None or user["status"] != "active" else User(user["id"], user["company"]),
         None if queue is None else _active(queue),
+        None if service is None or service["state"] != "active" else service_of(service),
     )
 
 
@@ -114,6 +150,14 @@ def named_queue(user: str, name: str) -> list[Queue]:
     key = name_key(user, name)
     holder = table.read([key]).get(key)
     return _queues([holder["queue_id"]]) if holder else []
+
+
+def find_queue(user: str, queue_id: str) -> Queue:
+    """The user's queue of that id. Raises NotFound, also for one of another user and for what is no id."""
+    found = _queues([queue_id if is_id(queue_id) else NO_ID])
+    if not found or found[0].user != user:
+        raise NotFound()
+    return found[0]
 
 
 def change_queue(queue: Queue, settings: dict[str, int]) -> None:
@@ -201,6 +245,17 @@ def company_key(company_id: str) -> table.Key:
     return "COMPANY#" + company_id, "COMPANY"
 
 
+def service_of(item: Item) -> Service:
+    """The service that a record describes, in use or not."""
+    return Service(
+        **{field: item[field] for field in STORED_OF_SERVICES},
+        created_at=float(item["created_at"]),
+        queue_id=item.get("queue_id"),
+        last_scaled_at=item.get("last_scaled_at"),
+        last_scale_reason=item.get("last_scale_reason"),
+    )
+
+
 def user_key(user_id: str) -> table.Key:
     """Where a user's record is."""
     return "USER#" + user_id, "USER"
@@ -209,6 +264,11 @@ def user_key(user_id: str) -> table.Key:
 def queue_key(queue_id: str) -> table.Key:
     """Where a queue's record is."""
     return "QUEUE#" + queue_id, "QUEUE"
+
+
+def service_key(service_id: str) -> table.Key:
+    """Where a service's record is."""
+    return "SERVICE#" + service_id, "SERVICE"
 
 
 def name_key(user_id: str, name: str) -> table.Key:

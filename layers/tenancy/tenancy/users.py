@@ -12,6 +12,8 @@ from tenancy.registry import user_key
 from tenancy.table import ConditionFailed, Item, Write
 
 _TRIES = 3
+_COUNTED = ("queues", "services")
+"""What a user has and what counts it, in its record."""
 _DESTROYING_SECONDS = 60
 """The function that was started to destroy a user has usually done so by then."""
 
@@ -60,6 +62,7 @@ def new_user(company: str, details: UserDetails, *, default: bool = False) -> tu
         "status": "active",
         "is_default": default,
         "queues": 0,
+        "services": 0,
         "created_at": str(time.time()),
         **details.given(),
     }
@@ -108,15 +111,16 @@ def change(user_id: str, details: UserDetails) -> UserView:
 def retire(user_id: str, *, force: bool) -> None:
     """Take a user out of use; from here on it exists for nobody, and what it had is to be destroyed.
 
-    Raises NotFound, and Conflict for the company's default user, or without `force` for one that has queues.
+    Raises NotFound, and Conflict for the company's default user, or without `force` for one that has queues or
+    services.
     """
     for _ in range(_TRIES):
         user = _read(user_id)
         if user["is_default"]:
             raise Conflict("the company's default user cannot be deleted", reason="default_user")
-        if user["queues"] and not force:
+        if (left := [f"{what}: {user[what]}" for what in _COUNTED if user[what]]) and not force:
             raise Conflict(
-                f"the user still has queues: {user['queues']}",
+                f"the user still has {', '.join(left)}",
                 hint="Delete them first, or pass force=true to destroy all that the user has.",
                 reason="user_has_resources",
             )
@@ -148,8 +152,8 @@ def _retirement(user: Item, *, force: bool) -> Iterator[Write]:
     yield table.change(
         user_key(user["id"]),
         "SET #status = :deleting, due = :user, due_at = :due_at",
-        # A queue that is made meanwhile is counted, so it is not destroyed by mistake.
-        condition=unchanged + ("" if force else " AND queues = :none"),
+        # What is made meanwhile is counted, so it is not destroyed by mistake.
+        condition=unchanged + ("" if force else "".join(f" AND {what} = :none" for what in _COUNTED)),
         deleting="deleting",
         user="user",
         due_at=int(time.time()) + _DESTROYING_SECONDS,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from local import company, deploy, emulator, lifecycle, permissions, processes, routes
+from local import cluster, company, deploy, emulator, lifecycle, permissions, processes, routes
 from local.stack import Stack, free_port
 from local.steps import LocalError
 
@@ -19,6 +19,7 @@ class Emulator:
     def __init__(self) -> None:
         self.port: int | None = None
         self.done: list[str] = []
+        self.told: list[str] = []
 
     def start(self, stack: Stack) -> None:
         self.port = stack.port
@@ -44,6 +45,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Emulator:
     monkeypatch.setattr(deploy, "outputs", lambda _stack: {"ApiId": "abc"})
     monkeypatch.setattr(routes, "sync", lambda _stack: None)
     monkeypatch.setattr(permissions, "sync", lambda _stack: None)
+    monkeypatch.setattr(cluster, "sync", lambda _stack, base_url: fake.told.append(base_url))
     monkeypatch.setattr(company, "wait_healthy", lambda _stack, _base_url: None)
     monkeypatch.setattr(company, "ensure", _write_key)
     return fake
@@ -71,6 +73,12 @@ def test_one_that_runs_is_not_started_again(fake: Emulator, stack: Stack) -> Non
     lifecycle.up(stack)
     lifecycle.up(stack)
     assert fake.done == ["start"]
+
+
+def test_services_are_told_where_the_api_is_each_time_since_another_port_is_another_address(
+    fake: Emulator, stack: Stack
+) -> None:
+    assert fake.told == [lifecycle.up(stack)]
 
 
 @pytest.mark.parametrize("fault", [LocalError("sam deploy failed"), KeyboardInterrupt(), RuntimeError()])

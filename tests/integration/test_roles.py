@@ -6,7 +6,7 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError
 
-from tenancy import fleet
+from tenancy import roles
 from tenancy.errors import Unavailable
 from tenancy.names import new_id
 from tests.integration.conftest import Calls, aws_fault
@@ -26,7 +26,7 @@ def policies(name: str = NAME) -> list[Any]:
 
 
 def test_it_is_taken_on_by_ecs_alone_and_bounded() -> None:
-    arn = fleet.task_role("acme", USER)
+    arn = roles.task_role("acme", USER)
     assert arn == f"arn:aws:iam::123456789012:role/naive/test/{NAME}"
     made = role()
     assert (made["Arn"], made["Path"]) == (arn, "/naive/test/")
@@ -44,12 +44,14 @@ def test_it_is_taken_on_by_ecs_alone_and_bounded() -> None:
 
 def test_it_may_use_the_queues_of_its_user_and_no_others() -> None:
     other = new_id()
-    fleet.task_role("acme", USER)
-    fleet.task_role("acme", other)
+    roles.task_role("acme", USER)
+    roles.task_role("acme", other)
     queues = []
     for name in (NAME, f"task-{other}"):
         (document,) = policies(name)
-        (allowed,) = document["Statement"]
+        allowed, own = document["Statement"]
+        assert own["Resource"] == "arn:aws:ecs:us-east-1:123456789012:task/workers/*"
+        assert own["Condition"] == {"StringEquals": {"aws:ResourceTag/user": name.removeprefix("task-")}}
         assert (document["Version"], allowed["Effect"]) == ("2012-10-17", "Allow")
         queues.append(allowed["Resource"])
     assert queues == [
@@ -59,16 +61,16 @@ def test_it_may_use_the_queues_of_its_user_and_no_others() -> None:
 
 
 def test_it_is_made_once() -> None:
-    assert fleet.task_role("acme", USER) == fleet.task_role("acme", USER)
+    assert roles.task_role("acme", USER) == roles.task_role("acme", USER)
     assert len(policies()) == 1
 
 
 def test_one_that_was_half_made_is_completed(calls: Calls) -> None:
     calls.fail("PutRolePolicy", aws_fault("ServiceFailure", 500))
     with pytest.raises(Unavailable):
-        fleet.task_role("acme", USER)
+        roles.task_role("acme", USER)
     assert policies() == []
-    fleet.task_role("acme", USER)
+    roles.task_role("acme", USER)
     assert len(policies()) == 1
 
 
@@ -77,27 +79,27 @@ def test_it_is_removed_also_when_it_was_half_made(calls: Calls, fault: str | Non
     if fault:
         calls.fail(fault, aws_fault("ServiceFailure", 500))
         with pytest.raises(Unavailable):
-            fleet.task_role("acme", USER)
+            roles.task_role("acme", USER)
     else:
-        fleet.task_role("acme", USER)
-    fleet.remove_task_role(USER)
+        roles.task_role("acme", USER)
+    roles.remove_task_role(USER)
     with pytest.raises(ClientError, match="NoSuchEntity"):
         role()
 
 
 def test_one_whose_removal_was_interrupted_is_removed_the_next_time(calls: Calls) -> None:
-    fleet.task_role("acme", USER)
+    roles.task_role("acme", USER)
     calls.fail("DeleteRole", aws_fault("ServiceFailure", 500))
     with pytest.raises(Unavailable):
-        fleet.remove_task_role(USER)
-    fleet.remove_task_role(USER)
+        roles.remove_task_role(USER)
+    roles.remove_task_role(USER)
     with pytest.raises(ClientError, match="NoSuchEntity"):
         role()
 
 
 def test_where_there_is_none_nothing_is_removed() -> None:
-    fleet.task_role("acme", USER)
-    fleet.remove_task_role(new_id())
+    roles.task_role("acme", USER)
+    roles.remove_task_role(new_id())
     assert len(policies()) == 1
 
 
@@ -106,12 +108,12 @@ def test_iam_that_cannot_take_it_now_is_unavailable(calls: Calls, code: str) -> 
     for operation in ("CreateRole", "DeleteRolePolicy"):
         calls.fail(operation, aws_fault(code, 409))
     with pytest.raises(Unavailable):
-        fleet.task_role("acme", USER)
+        roles.task_role("acme", USER)
     with pytest.raises(Unavailable):
-        fleet.remove_task_role(USER)
+        roles.remove_task_role(USER)
 
 
 def test_iam_that_refuses_is_our_fault(calls: Calls) -> None:
     calls.fail("CreateRole", aws_fault("AccessDenied", 403))
     with pytest.raises(ClientError, match="AccessDenied"):
-        fleet.task_role("acme", USER)
+        roles.task_role("acme", USER)
