@@ -17,6 +17,9 @@ POLICY = "emulator-forms"
 _UNKNOWN_KEY = "iam:PermissionsBoundary"
 """What the emulator does not say of a request, so that no condition on it ever holds."""
 
+_UNNAMED = {"cloudwatch:DeleteAlarms"}
+"""What the emulator does not see to be asked for something by its name."""
+
 _BATCH_FORMS = {
     f"sqs:{verb}": f"sqs:{verb}Batch" for verb in ("SendMessage", "DeleteMessage", "ChangeMessageVisibility")
 }
@@ -49,6 +52,8 @@ def emulator_forms(document: dict[str, Any]) -> list[dict[str, Any]]:
         form = {**statement, "Resource": _emulator_name(statement["Resource"])}
         if any(_UNKNOWN_KEY in keys for keys in statement.get("Condition", {}).values()):
             del form["Condition"]
+        if unnamed := sorted(_UNNAMED.intersection(actions)):
+            statements.append({**statement, "Action": unnamed, "Resource": "*"})
         if form != statement:
             statements.append(form)
     return statements

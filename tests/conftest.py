@@ -27,6 +27,8 @@ os.environ |= {
     "SECURITY_GROUPS": "sg-1",
     "SERVICES_PER_USER": "100",
     "SUBNETS": "subnet-1,subnet-2",
+    "TICK_QUEUE": "https://sqs.us-east-1.amazonaws.com/123456789012/ticks",
+    "ALARM_TOPIC": "arn:aws:sns:us-east-1:123456789012:alarms",
     "IDEMPOTENCY_TABLE": "idempotency",
     "REGISTRY_TABLE": "registry",
     "STAGE": "test",

@@ -17,7 +17,11 @@ FED_BY_MAPPINGS = {
     "functions/webhook_worker": "a queue that gets a webhook gets its mapping then",
 }
 CALLED_AGAIN = {
+    "functions/depth_alarm": "where an alarm's call is lost, the reconciler looks",
     "functions/reconcile": "its schedule calls it again, and it goes by what is there then",
+}
+PROMPT = {
+    "functions/depth_alarm": "a tick whose function died must be back before its queue counts as forgotten",
 }
 CONSUMERS = {
     "functions/consumer_example": "it is as those that operators deploy: a queue admits it when it is bound to it",
@@ -250,15 +254,16 @@ def careless_mappings(template: Template) -> Iterator[str]:
     """A message that failed comes back alone, and none comes back while it is still being worked on."""
     queues = of_type(template, "AWS::SQS::Queue")
     for name, mapping in _mappings(template).items():
-        if mapping.get("FunctionResponseTypes") != ["ReportBatchItemFailures"]:
+        if mapping.get("FunctionResponseTypes") != ["ReportBatchItemFailures"] and mapping.get("BatchSize", 10) > 1:
             yield f"{name} has a whole batch again when one message fails: it wants ReportBatchItemFailures"
         source = mapping["EventSourceArn"]
         queue = source["Fn::GetAtt"][0] if isinstance(source, dict) and "Fn::GetAtt" in source else None
         if queue not in queues:
             yield f"{name} reads a queue that is not declared here: {source}"
             continue
-        timeout = functions(template)[_function_of(mapping)]["Timeout"]
-        needed = 6 * timeout + mapping.get("MaximumBatchingWindowInSeconds", 0)
+        function = functions(template)[_function_of(mapping)]
+        times = 1 if folder(function) in PROMPT else 6
+        needed = times * function["Timeout"] + mapping.get("MaximumBatchingWindowInSeconds", 0)
         visible = queues[queue].get("VisibilityTimeout", 30)
         if visible < needed:
             yield f"{name}: the VisibilityTimeout of {queue} is {visible} s, and must be at least {needed}"

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-from uuid import UUID
 
 from tenancy import registry, table, webhooks
 from tenancy.aws import POLL_SECONDS, client, reaching_aws
 from tenancy.errors import NotFound
+from tenancy.names import queue_id_of
 from tenancy.telemetry import count, flush, log_unhandled, logger, note, unrequested
 from tenancy.webhooks import Record, Target
 
@@ -54,8 +54,7 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
 
 def _target(queue_arn: str) -> Target:
     """The webhook of a queue. Raises NotFound when the queue has none any more."""
-    # Our names of queues end with the queue's id.
-    queue_id = str(UUID(queue_arn.removesuffix(".fifo").rpartition("-")[2]))
+    queue_id = queue_id_of(queue_arn)
     queue_key, secret_key = registry.queue_key(queue_id), ("SECRET#" + queue_id, "SECRET")
     items = table.read([queue_key, secret_key])
     if len(items) < 2:

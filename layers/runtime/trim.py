@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 # The AWS services that functions call. Any other raises UnknownServiceError at run time, so it is named here first.
-SERVICES = ("dynamodb", "ecs", "iam", "lambda", "logs", "resourcegroupstaggingapi", "sqs", "ssm")
+SERVICES = ("cloudwatch", "dynamodb", "ecs", "iam", "lambda", "logs", "resourcegroupstaggingapi", "sqs", "ssm")
 
 # What only people and tools read. Metadata too: nobody looks a version up, and pydantic searches all of it for plugins.
 UNUSED = (

@@ -306,6 +306,7 @@ def fresh_account() -> Iterator[None]:
 
 def make_tables() -> None:
     """The template's tables."""
+    operator("sqs").create_queue(QueueName="ticks")
     for name in ("Registry", "Idempotency", "Usage"):
         made = {
             field: resource(name)[field]

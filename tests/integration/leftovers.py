@@ -28,8 +28,12 @@ def used_keys() -> set[str]:
 
 
 def sqs_names() -> list[str]:
-    """The name of every queue in SQS, in order."""
-    pages = operator("sqs").get_paginator("list_queues").paginate(PaginationConfig={"PageSize": 1000})
+    """The name of every queue in SQS that is somebody's, in order."""
+    pages = (
+        operator("sqs")
+        .get_paginator("list_queues")
+        .paginate(QueueNamePrefix="nv-", PaginationConfig={"PageSize": 1000})
+    )
     return sorted(url.rpartition("/")[2] for page in pages for url in page.get("QueueUrls", []))
 
 

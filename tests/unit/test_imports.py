@@ -31,12 +31,12 @@ COMMON = {"auth", "aws", "buckets", "endpoint", "errors", "limits", "models", "n
 COMMON_MODELS = {"Nothing"}
 # What the functions of the data plane import besides, and the models that this makes besides their own.
 DATA_PLANE = """
-send_message              | batches drafts messages producer                   | NewMessage
-send_message_batch        | batches drafts messages producer                   | NewMessage
-receive_messages          | batches leases messages receipts tokens            |
-delete_message            | batches leases messages receipts tokens            |
-change_message_visibility | batches leases messages receipts tokens            |
-settle_messages           | batches leases messages receipts settlement tokens | Ack Retry Extend
+send_message              | batches drafts messages producer wakes                   | NewMessage
+send_message_batch        | batches drafts messages producer wakes                   | NewMessage
+receive_messages          | batches leases messages receipts tokens wakes            |
+delete_message            | batches leases messages receipts tokens wakes            |
+change_message_visibility | batches leases messages receipts tokens wakes            |
+settle_messages           | batches leases messages receipts settlement tokens wakes | Ack Retry Extend
 """
 NEEDED = {
     name.strip(): (COMMON | set(modules.split()), COMMON_MODELS | set(models.split()))

@@ -183,9 +183,9 @@ def test_with_a_min_it_rests_at_min_and_sleeps_all_the_same() -> None:
 
 DOZES = """
 dozes for | delayed | mode
-       79 |       0 | dozing
-       80 |       0 | asleep
-       80 |       1 | dozing
+       89 |       0 | dozing
+       90 |       0 | asleep
+       90 |       1 | dozing
 """
 
 

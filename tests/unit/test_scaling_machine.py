@@ -445,7 +445,7 @@ def test_a_wake_has_a_worker_at_once_and_costs_few_looks() -> None:
     world.acknowledge(message)
     world.pass_by(900)
     assert world.scaled[-2:] == [(START + 400, 1), (START + 463, 0)]
-    awake_at, dozing_at = [0, 3, 6, 12, 24, 39, 54, 63], [66, 69, 75, 87, 102, 117, 132, 143]
+    awake_at, dozing_at = [0, 3, 6, 12, 24, 39, 54, 63], [66, 69, 75, 87, 102, 117, 132, 147, 153]
     assert [at - START - 400 for at, _ in world.looks] == awake_at + dozing_at
 
 

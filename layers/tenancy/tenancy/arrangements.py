@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 
 from tenancy import engagements, mappings, scaler, table
@@ -38,7 +37,7 @@ def arrange(item: Item, how: Callable[[Queue, Item, Item], str]) -> Item:
     """
     queue, consumer, noted = queue_of(item), item["consumer"], item["mapping"]
     if consumer["type"] == "service":
-        scaler.attach(queue, consumer["service_id"], consumer)
+        scaler.attach(queue, consumer["service_id"])
         return engagements.note(item, {**item, "due": "service", "due_at": int(time.time())})
     uuid = how(queue, noted, consumer)
     return engagements.note(item, without({**item, "mapping": {**noted, "uuid": uuid}}, "due", "due_at"))
@@ -50,7 +49,7 @@ def undo(item: Item) -> Item:
     Raises Busy, ConditionFailed when something else is wanted meanwhile.
     """
     if "service_id" in item["mapping"]:
-        scaler.detach(_with_service(item))
+        scaler.detach(queue_of(item), item["mapping"]["service_id"])
     else:
         mappings.undo(queue_of(item), item["mapping"])
     left = without(item, "mapping")
@@ -73,7 +72,7 @@ def dismiss(item: Item) -> bool:
     noted = item.get("mapping")
     try:
         if noted is not None and "service_id" in noted:
-            scaler.detach(_with_service(item))
+            scaler.detach(queue_of(item), noted["service_id"])
         elif noted is not None:
             mappings.delete(queue_of(item), noted)
     except Busy:
@@ -114,8 +113,3 @@ def settle(item: Item) -> bool:
 
 def _is_for(noted: Item, consumer: Mapping[str, Any] | None) -> bool:
     return consumer is not None and {**noted, "uuid": None} == {"uuid": None, **mapping(consumer)}
-
-
-def _with_service(item: Item) -> Queue:
-    """The queue as it was when the service was its consumer that is to be detached."""
-    return replace(queue_of(item), consumer={"type": "service", **item["mapping"]})

@@ -32,6 +32,10 @@ COMPANY_CONCURRENCY = int(os.environ["COMPANY_CONCURRENCY"])
 """What the max_concurrency of all consumers of one company may be together."""
 WEBHOOK_WORKER = os.environ["WEBHOOK_WORKER"]
 """The name of our function that delivers to webhooks."""
+TICK_QUEUE = os.environ["TICK_QUEUE"]
+"""The URL of the queue by which those who scale services come back, and are called."""
+ALARM_TOPIC = os.environ["ALARM_TOPIC"]
+"""The ARN of the topic to which the depth alarms of queues tell."""
 ECS_CLUSTER = os.environ["ECS_CLUSTER"]
 """The name of the cluster that services run on; empty where there is none."""
 SERVICES_PER_USER = int(os.environ["SERVICES_PER_USER"])

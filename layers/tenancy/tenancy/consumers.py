@@ -94,7 +94,7 @@ def create(queue: Queue, settings: Settings, *, allow_loopback: bool = False) ->
         if "consumer" in item:
             raise _second()
         registry.require_time(replace(queue_of(item), consumer=consumer), item["visibility_timeout"])
-        wanted = {**item, "consumer": consumer}
+        wanted = {**item, "consumer": consumer} | ({"scaling": scaler.first()} if consumer["type"] == "service" else {})
         # What was made for another one is undone first, by the reconciler, and nobody is to be disturbed.
         if item.get("mapping", mapping := arrangements.mapping(consumer)) == mapping and not is_busy(item):
             wanted |= {"mapping": mapping, **claim()}
@@ -140,7 +140,7 @@ def remove(queue: Queue) -> None:
     def drop(item: Item) -> tuple[Item, list[Write]]:
         if "consumer" not in item:
             raise _none()
-        left = without(item, "consumer")
+        left = without(item, "consumer", "scaling")
         return left if item.get("due") == "consumer" else left | claim(), engagements.freed(item)
 
     done = engagements.write(queue, drop)

@@ -110,7 +110,7 @@ def release(item: Item) -> list[Write]:
 
 def take_back(item: Item) -> None:
     """Forget a consumer that could not be made; what was made of it is undone by the reconciler, or used next time."""
-    left = {**without(item, "consumer"), "due_at": int(time.time())}
+    left = {**without(item, "consumer", "scaling"), "due_at": int(time.time())}
     try:
         table.transact([_record(item, left), *release(item)])
     except Exception as fault:

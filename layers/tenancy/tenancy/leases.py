@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 from botocore.exceptions import ClientError
 from cachetools import TTLCache
 
-from tenancy import batches, limits, receipts
+from tenancy import batches, limits, receipts, wakes
 from tenancy.auth import Grant
 from tenancy.aws import POLL_SECONDS, error_code, reaching_aws, sqs, sqs_polling
 from tenancy.errors import Conflict, ReceiptExpired
@@ -102,6 +102,7 @@ def change_visibility(queue: Queue, handle: str, visibility: int) -> Extended:
         if error_code(fault) not in LOST:
             raise
         raise expired() from fault
+    wakes.wake(queue, visibility)
     return {"lease_expires_at": timestamp(now + visibility)}
 
 

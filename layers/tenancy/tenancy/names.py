@@ -39,6 +39,11 @@ def queue_names(stage: str, user: str, queue_id: str, *, fifo: bool) -> tuple[st
     return stem + suffix, f"{stem}-dlq{suffix}"
 
 
+def queue_id_of(name: str) -> str:
+    """The id of the queue that has this SQS name, or an ARN that ends with it."""
+    return str(uuid.UUID(name.removesuffix(".fifo").rpartition("-")[2]))
+
+
 def service_name(stage: str, user: str, service_id: str) -> str:
     """What a service and its task definitions are called in ECS; a name is never used twice."""
     return queue_prefix(stage, user) + service_id.replace("-", "")

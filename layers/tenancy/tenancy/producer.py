@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
-from tenancy import batches, limits, registry
+from tenancy import batches, limits, registry, wakes
 from tenancy.auth import CACHE_SECONDS
 from tenancy.aws import reaching_aws, sqs
 from tenancy.drafts import NewMessage, SentMessage
@@ -36,8 +36,11 @@ def send(queue: Queue, message: NewMessage, key_id: str, deadline: float) -> Sen
     """Put one message on the queue. Raises InvalidInput, PayloadTooLarge, NotFound, RateLimited."""
     message.fit(queue)
     _announce_large(queue, message.size, key_id, deadline)
+    arguments = message.to_sqs(queue)
     with reaching_aws():
-        return _sent(sqs.send_message(QueueUrl=queue.url, **message.to_sqs(queue)))
+        sent = _sent(sqs.send_message(QueueUrl=queue.url, **arguments))
+    wakes.wake(queue, _delay(queue, arguments))
+    return sent
 
 
 def send_batch(queue: Queue, entries: Sequence[object], key_id: str, deadline: float) -> list[SentMessage | Failed]:
@@ -80,6 +83,10 @@ def put(
                 blocked.add(messages[index].group)
 
     batches.attempt(_batches(queue, messages), do, deadline)
+    sent = [message for message, result in zip(messages, results, strict=True) if "error" not in result]
+    if sent:
+        # Whoever looks at the queue then sees that others are delayed for longer.
+        wakes.wake(queue, min(_delay(queue, message.arguments) for message in sent))
     return results
 
 
@@ -125,6 +132,12 @@ def _send(queue: Queue, messages: Sequence[Outgoing], batch: Sequence[int]) -> l
     sent = [(int(done["Id"]), _sent(done)) for done in answer.get("Successful", [])]
     refused = [(int(failure["Id"]), _refused(failure["SenderFault"])) for failure in answer.get("Failed", [])]
     return [*sent, *refused]
+
+
+def _delay(queue: Queue, arguments: dict[str, Any]) -> int:
+    """For how many seconds nobody receives the message; SQS delays fifo queues as a whole."""
+    seconds: int = arguments.get("DelaySeconds", queue.delay_seconds)
+    return seconds
 
 
 def _sent(answer: Any) -> SentMessage:

@@ -116,10 +116,15 @@ def admit(queue: Queue, role: str | None = None) -> None:
         sqs.set_queue_attributes(QueueUrl=queue.url, Attributes={"Policy": _policy(queue, name, role)})
 
 
+def name(queue: Queue) -> str:
+    """What the queue is called in SQS."""
+    name, _ = queue_names(STAGE, queue.user, queue.id, fifo=queue.fifo)
+    return name
+
+
 def arn(queue: Queue) -> str:
     """What AWS calls the queue."""
-    name, _ = queue_names(STAGE, queue.user, queue.id, fifo=queue.fifo)
-    return _arn(name)
+    return _arn(name(queue))
 
 
 def counts(queue: Queue) -> QueueCounts:

@@ -5,10 +5,11 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TypedDict
 
-from tenancy import arrangements, compute, demolition, reservations, services, teardown
+from tenancy import arrangements, compute, demolition, reservations, scaler, services, teardown
 from tenancy.aws import CALL_SECONDS
 from tenancy.errors import NotFound
 from tenancy.names import timestamp
+from tenancy.scaling import ACT_SECONDS
 from tenancy.telemetry import log_unhandled
 
 _AT_A_TIME = 100
@@ -35,6 +36,8 @@ def reconcile(deadline: float, *, dry_run: bool) -> list[Action]:
             break
         outcome = f"would be {done}" if dry_run else _outcome(done, act)
         actions.append(Action(resource=resource, left=left, due_at=timestamp(due_at), outcome=outcome))
+    if not dry_run:
+        actions += _looked_at(deadline)
     return actions
 
 
@@ -51,6 +54,17 @@ def _due(deadline: float) -> Iterator[_Left]:
     for user, due_at in demolition.due(_AT_A_TIME):
         destroy = partial(demolition.destroy_user, user, deadline)
         yield f"user {user}", "half destroyed", due_at, "destroyed", destroy
+
+
+def _looked_at(deadline: float) -> Iterator[Action]:
+    """Look at queues whose service sleeps or whose ticks were lost, and tell where something followed from it."""
+    for queue_id, since in scaler.neglected(deadline):
+        if time.monotonic() + ACT_SECONDS > deadline:
+            return
+        outcome = _outcome("looked at", partial(scaler.look, queue_id, "look"))
+        if outcome != "not finished":
+            resource = f"service of queue {queue_id}"
+            yield Action(resource=resource, left="not looked at", due_at=timestamp(since), outcome=outcome)
 
 
 _HALF: dict[services.State, tuple[str, str]] = {

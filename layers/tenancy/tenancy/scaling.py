@@ -12,9 +12,9 @@ record when the write fails. What that order gives:
   to come after everybody who knew another.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Literal
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
 
 QUICK_SECONDS = 3
 """The first look after the count was changed. Each further one waits as long again as that is ago: a burst is still
@@ -26,7 +26,7 @@ STEADY_SECONDS = 15
 DELAYED_SECONDS = 30
 """Between looks at rest while messages are delayed: SQS says how many there are, not when they fall due."""
 
-ACT_SECONDS = 10
+ACT_SECONDS = 20
 """No look has an effect later than this after it began: the timeout of the function that carries it out."""
 
 SENDER_SECONDS = 5
@@ -87,6 +87,18 @@ class Consumer:
     protected: bool
     """Whether a worker that holds messages keeps its task from being scaled in."""
 
+    @classmethod
+    def read(cls, stored: Mapping[str, Any]) -> "Consumer":
+        """The consumer as the record of its queue has it."""
+        return cls(
+            min=stored["min"],
+            max=stored["max"],
+            messages_per_worker=stored["messages_per_worker"],
+            idle_seconds=stored["idle_seconds"],
+            paused=stored["paused"],
+            protected=False,
+        )
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class State:
@@ -109,6 +121,18 @@ class State:
     """Since when every look found nothing ready, and fewer messages in flight than workers that protect themselves."""
     busiest: int = 0
     """The most in flight that was seen since then."""
+
+    @classmethod
+    def read(cls, stored: Mapping[str, Any]) -> "State":
+        """The state that `stored` gave."""
+        fields = dict(stored)
+        return cls(tick=Tick(fields.pop("n"), fields.pop("token")), **fields)
+
+    def stored(self) -> dict[str, Any]:
+        """The state as a flat map of plain values."""
+        fields = asdict(self)
+        tick = fields.pop("tick")
+        return {**tick, **fields}
 
 
 @dataclass(frozen=True, slots=True)

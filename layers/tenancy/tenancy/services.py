@@ -146,6 +146,12 @@ def find(user: str, service_id: str) -> Service:
     return service_of(item)
 
 
+def untold(service_id: str) -> list[Service]:
+    """The service, if its tasks are still to be told of its queue."""
+    item = read(service_id)
+    return [service_of(item)] if item is not None and item.get("due") == DUE["active"] else []
+
+
 def page(user: str, *, after: str, limit: int) -> tuple[list[Service], str | None]:
     """Up to `limit` services by name, from behind the name `after`, and the name to go on from (None at the end)."""
     names, more = table.page(user_key(user)[0], "SERVICE_NAME#", after=after, limit=limit)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NotRequired, TypedDict
 
-from tenancy import batches, receipts
+from tenancy import batches, receipts, wakes
 from tenancy.aws import reaching_aws, sqs
 from tenancy.errors import Failed, QueueError, Unavailable
 from tenancy.leases import LOST, expired, is_gone
@@ -115,6 +115,8 @@ def _change(queue: Queue, batch: Sequence[_Entry], *, show: bool) -> list[Settle
     ]
     with reaching_aws():
         failures = _failures(sqs.change_message_visibility_batch(QueueUrl=queue.url, Entries=entries))
+    if len(failures) < len(batch):
+        wakes.wake(queue, min(seconds[entry.index] for entry in batch if str(entry.index) not in failures))
     return [
         _failed(_refusal(failures[str(entry.index)]))
         if str(entry.index) in failures

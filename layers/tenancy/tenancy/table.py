@@ -94,6 +94,25 @@ def due(kind: str, *, before: int, limit: int) -> list[Key]:
     return [(item["pk"]["S"], item["sk"]["S"]) for item in answer["Items"]]
 
 
+def all_due(kind: str) -> list[Key]:
+    """Keys of all items that have this to be seen to, whenever, from the sparse index."""
+    keys: list[Key] = []
+    start: Any = {}
+    while True:
+        with reaching_aws():
+            answer = dynamodb.query(
+                TableName=REGISTRY_TABLE,
+                IndexName="due",
+                KeyConditionExpression="due = :kind",
+                ExpressionAttributeValues=_values({"kind": kind}),
+                **start,
+            )
+        keys += [(item["pk"]["S"], item["sk"]["S"]) for item in answer["Items"]]
+        if "LastEvaluatedKey" not in answer:
+            return keys
+        start = {"ExclusiveStartKey": answer["LastEvaluatedKey"]}
+
+
 def update(key: Key, change: str, *, condition: str, values: Mapping[str, Any]) -> Item:
     """Change an item by an update expression; the answer is the item as it is then.
 
