@@ -14,7 +14,7 @@ from local.stack import Stack
 
 POLICY = "emulator-forms"
 
-_UNKNOWN_KEY = "iam:PermissionsBoundary"
+_UNKNOWN_KEYS = {"ecs:cluster", "iam:PermissionsBoundary"}
 """What the emulator does not say of a request, so that no condition on it ever holds."""
 
 _UNNAMED = {"cloudwatch:DeleteAlarms"}
@@ -50,7 +50,7 @@ def emulator_forms(document: dict[str, Any]) -> list[dict[str, Any]]:
         if batch:
             statements.append({**statement, "Action": batch})
         form = {**statement, "Resource": _emulator_name(statement["Resource"])}
-        if any(_UNKNOWN_KEY in keys for keys in statement.get("Condition", {}).values()):
+        if any(_UNKNOWN_KEYS & keys.keys() for keys in statement.get("Condition", {}).values()):
             del form["Condition"]
         if unnamed := sorted(_UNNAMED.intersection(actions)):
             statements.append({**statement, "Action": unnamed, "Resource": "*"})

@@ -29,6 +29,7 @@ CONSUMERS = {
 ON_EVERYTHING = {
     "ecr:GetAuthorizationToken": "it is for a whole registry; what may be pulled from there is named",
     "ecs:DeregisterTaskDefinition": "AWS takes no name there; whatever runs goes on without its definition",
+    "ecs:ListTasks": "IAM knows no service for it; the cluster is a condition",
     "lambda:CreateEventSourceMapping": "a mapping that is made has no name yet",
     "lambda:DeleteEventSourceMapping": "Lambda names mappings",
     "lambda:GetFunctionConfiguration": "operators name their functions; those without our tag are left out",

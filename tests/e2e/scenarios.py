@@ -1,5 +1,6 @@
 """Every operation of the deployed stack, made ready up to the one call that is its own, to be run under any rights."""
 
+import json
 import time
 from collections.abc import Callable
 from typing import Any
@@ -14,6 +15,7 @@ type Steps = list[Callable[[], object]]
 REFUSED = "failed on our side"
 LEFT = "left something to the reconciler"
 KEPT = "kept what it did not return or move"
+ASLEEP = "did not wake the queue's service"
 CAME_BACK = "let what failed come back at once"
 
 NOBODY = "http://127.0.0.1:9/"
@@ -66,21 +68,25 @@ def purge_queue(api: Api) -> Steps:
 
 
 def delete_queue(api: Api) -> Steps:
-    queue = with_webhook(api, dlq=True)
+    hooked, (worked, service) = with_webhook(api, dlq=True), with_service(api)
 
-    def act() -> None:
+    def act(queue: str) -> None:
         done(api("DELETE", f"/v1/queue/{queue}"), status=204)
         expect_gone(("QUEUE", queue))
 
-    return [act]
+    return [lambda: act(hooked), lambda: act(worked), lambda: expect_desired(service, 0)]
 
 
 def create_consumer(api: Api) -> Steps:
-    hooked, fed = with_room(api), with_example(api)
+    hooked, fed, worked, service = with_room(api), with_example(api), api.queue(), api.service()
+    api.send(worked)
     webhook, function = {"type": "webhook", "url": NOBODY}, {"type": "function", "function": EXAMPLE}
+    scaled = {"type": "service", "service_id": service}
     return [
         lambda: repeated(api, f"/v1/queue/{hooked}/consumer", webhook | FEW, status=201, secret="secret"),
         lambda: done(api("POST", f"/v1/queue/{fed}/consumer", function | FEW), status=201),
+        lambda: done(api("POST", f"/v1/queue/{worked}/consumer", scaled), status=201),
+        lambda: expect_desired(service, 1),
     ]
 
 
@@ -90,23 +96,27 @@ def get_consumer(api: Api) -> Steps:
 
 
 def update_consumer(api: Api) -> Steps:
-    queue = with_webhook(api)
+    hooked, (worked, service) = with_webhook(api), paused_with_work(api)
 
     def act() -> None:
-        done(api("PATCH", f"/v1/queue/{queue}/consumer", {"paused": True}))
-        expect_settled(queue)
+        done(api("PATCH", f"/v1/queue/{hooked}/consumer", {"paused": True}))
+        expect_settled(hooked)
 
-    return [act]
+    return [
+        act,
+        lambda: done(api("PATCH", f"/v1/queue/{worked}/consumer", {"paused": False})),
+        lambda: expect_desired(service, 1),
+    ]
 
 
 def delete_consumer(api: Api) -> Steps:
-    hooked, fed = with_webhook(api), with_function(api)
+    hooked, fed, (worked, service) = with_webhook(api), with_function(api), with_service(api)
 
     def act(queue: str) -> None:
         done(api("DELETE", f"/v1/queue/{queue}/consumer"), status=204)
         expect_settled(queue)
 
-    return [lambda: act(hooked), lambda: act(fed)]
+    return [lambda: act(hooked), lambda: act(fed), lambda: act(worked), lambda: expect_desired(service, 0)]
 
 
 def webhook_worker(api: Api) -> Steps:
@@ -143,17 +153,23 @@ def consumer_example(_: Api) -> Steps:
 
 def send_message(api: Api) -> Steps:
     path = f"/v1/queue/{api.queue()}/messages"
+    worked, service = asleep(api)
     return [
         lambda: repeated(api, path, {"body": "x"}, status=201),
         lambda: done(api("POST", path, {"body": LARGE}), status=201),
+        lambda: done(api("POST", f"/v1/queue/{worked}/messages", {"body": "x"}), status=201),
+        lambda: expect_woken(service),
     ]
 
 
 def send_message_batch(api: Api) -> Steps:
     path = f"/v1/queue/{api.queue()}/messages/batch"
+    worked, service = asleep(api)
     return [
         lambda: repeated(api, path, {"messages": [{"body": "x"}]}),
         lambda: done(api("POST", path, {"messages": [{"body": LARGE}]})),
+        lambda: done(api("POST", f"/v1/queue/{worked}/messages/batch", {"messages": [{"body": "x"}]})),
+        lambda: expect_woken(service),
     ]
 
 
@@ -177,17 +193,21 @@ def delete_message(api: Api) -> Steps:
 
 
 def change_message_visibility(api: Api) -> Steps:
-    queue, (handle,) = leased(api, 1)
-    change = {"receipt_handle": handle, "visibility": 60}
-    return [lambda: done(api("PATCH", f"/v1/queue/{queue}/messages", change))]
+    queue, service, (handle,) = leased_asleep(api, 1)
+    change = {"receipt_handle": handle, "visibility": 0}
+    return [
+        lambda: done(api("PATCH", f"/v1/queue/{queue}/messages", change)),
+        lambda: expect_woken(service),
+    ]
 
 
 def settle_messages(api: Api) -> Steps:
-    queue, (first, second) = leased(api, 2)
+    queue, service, (first, second) = leased_asleep(api, 2)
     path = f"/v1/queue/{queue}/messages/settle"
     return [
         lambda: repeated(api, path, {"ack": [first]}),
-        lambda: done(api("POST", path, {"extend": [{"receipt_handle": second, "visibility": 60}]})),
+        lambda: done(api("POST", path, {"retry": [{"receipt_handle": second}]})),
+        lambda: expect_woken(service),
     ]
 
 
@@ -212,11 +232,19 @@ def redrive_dlq(api: Api) -> Steps:
         if in_flight(url):
             raise Failed(KEPT)
 
-    return [act, lambda: done(api("POST", path))]
+    worked, service = asleep(api, dlq=True)
+    operator("sqs").send_message(QueueUrl=opened(worked, "dlq_url"), MessageBody="x")
+    return [
+        act,
+        lambda: done(api("POST", path)),
+        lambda: done(api("POST", f"/v1/queue/{worked}/redrive")),
+        lambda: expect_woken(service),
+    ]
 
 
 def create_compute(api: Api) -> Steps:
     taken_over, queue = unique(), api.queue()
+    api.send(queue)
     leave("SERVICE", api.service(name=taken_over), state="creating", due="service_creating")
     return [
         lambda: repeated(api, "/v1/compute", api.new_service(), status=201),
@@ -236,29 +264,32 @@ def get_compute(api: Api) -> Steps:
 
 
 def delete_compute(api: Api) -> Steps:
-    service = api.service()
+    alone, (queue, employed) = api.service(), with_service(api)
 
-    def act() -> None:
+    def act(service: str) -> None:
         done(api("DELETE", f"/v1/compute/{service}"), status=204)
         expect_gone(("SERVICE", service))
 
-    return [act]
+    return [lambda: act(alone), lambda: act(employed), lambda: expect_settled(queue)]
 
 
 def start_compute(api: Api) -> Steps:
-    service, employed = api.service(), api.service(queue_id=api.queue())
+    service, (_, employed) = api.service(), paused_with_work(api)
     done(api("POST", f"/v1/compute/{service}/stop"))
     return [
         lambda: repeated(api, f"/v1/compute/{service}/start", {}),
         lambda: done(api("POST", f"/v1/compute/{employed}/start")),
+        lambda: expect_desired(employed, 1),
     ]
 
 
 def stop_compute(api: Api) -> Steps:
-    service, employed = api.service(), api.service(queue_id=api.queue())
+    service, (queue, employed) = api.service(), paused_with_work(api)
+    done(api("PATCH", f"/v1/queue/{queue}/consumer", {"paused": False}))
     return [
         lambda: repeated(api, f"/v1/compute/{service}/stop", {}),
         lambda: done(api("POST", f"/v1/compute/{employed}/stop")),
+        lambda: expect_desired(employed, 0),
     ]
 
 
@@ -356,10 +387,14 @@ def reconcile(api: Api) -> Steps:
     user, belongings = user_with_everything(api)
     changed, replaced = with_webhook(api), with_function(api)
     employed = api.service(queue_id=api.queue())
+    attached, (dropped, _), (neglected, service) = with_service(api), with_service(api), asleep(api)
+    operator("sqs").send_message(QueueUrl=opened(neglected, "url"), MessageBody="x")
 
     def act() -> None:
         retire(user, belongings)
         webhook = record("QUEUE", changed)["consumer"]
+        leave("QUEUE", attached[0], due="consumer")
+        leave("QUEUE", dropped, due="consumer", consumer=webhook)
         leave("QUEUE", replaced, due="consumer", consumer=webhook)
         leave("QUEUE", changed, due="consumer", consumer={"M": webhook["M"] | {"batch_size": {"N": "3"}}})
         leave("SERVICE", employed, due="service_changed")
@@ -367,10 +402,23 @@ def reconcile(api: Api) -> Steps:
         expect_gone(("USER", user), *belongings)
         expect_settled(changed)
         expect_settled(replaced)
+        expect_settled(attached[0])
+        expect_settled(dropped)
+        expect_desired(service, 1)
         if "due" in record("SERVICE", employed):
             raise Failed(LEFT)
 
     return [act]
+
+
+def depth_alarm(api: Api) -> Steps:
+    queue, service = asleep(api)
+    operator("sqs").send_message(QueueUrl=opened(queue, "url"), MessageBody="x")
+    tick = json.dumps({"queue": queue, "event": "wake"})
+    return [
+        lambda: run("depth_alarm", Records=[{"eventSource": "aws:sqs", "body": tick}]),
+        lambda: expect_desired(service, 1),
+    ]
 
 
 SCENARIOS: dict[str, Callable[[Api], Steps]] = {
@@ -390,6 +438,7 @@ SCENARIOS: dict[str, Callable[[Api], Steps]] = {
         delete_message,
         delete_queue,
         delete_user,
+        depth_alarm,
         destroy_user,
         get_compute,
         get_compute_logs,
@@ -493,6 +542,48 @@ def with_function(api: Api) -> str:
     return queue
 
 
+def with_service(api: Api, **settings: Any) -> tuple[str, str]:
+    """A queue and the service that works it off."""
+    queue = api.queue(**settings)
+    return queue, api.service(queue_id=queue)
+
+
+def paused_with_work(api: Api) -> tuple[str, str]:
+    """A queue with a message, and its service, which is paused."""
+    queue, service = with_service(api)
+    done(api("PATCH", f"/v1/queue/{queue}/consumer", {"paused": True}))
+    api.send(queue)
+    return queue, service
+
+
+def asleep(api: Api, **settings: Any) -> tuple[str, str]:
+    """A queue and its service, which nobody but a sender wakes."""
+    queue, service = with_service(api, **settings)
+    put_to_sleep(queue)
+    return queue, service
+
+
+def leased_asleep(api: Api, number: int) -> tuple[str, str, list[str]]:
+    """The same, and the handles of so many messages of the queue."""
+    queue, service = paused_with_work(api)
+    for _ in range(number - 1):
+        api.send(queue)
+    handles = [message["receipt_handle"] for message in api.receive(queue, max=10)]
+    put_to_sleep(queue)
+    return queue, service, handles
+
+
+def put_to_sleep(queue: str) -> None:
+    """Lets the queue's record say that nobody looks at it, and takes its alarm away."""
+    found = record("QUEUE", queue)
+    name = found["url"]["S"].rpartition("/")[2]
+    consumer, state = ({"M": found[field]["M"]} for field in ("consumer", "scaling"))
+    consumer["M"]["paused"] = {"BOOL": False}
+    state["M"] |= {"n": {"N": "4000000000"}, "mode": {"S": "asleep"}, "look_at": {"NULL": True}}
+    leave("QUEUE", queue, due="service", consumer=consumer, scaling=state)
+    operator("cloudwatch").delete_alarms(AlarmNames=[name])
+
+
 def fed_record(arn: str, message_id: str, body: str, handle: str) -> dict[str, Any]:
     """A message as Lambda hands it to a function."""
     return {
@@ -584,8 +675,29 @@ def expect_gone(*records: tuple[str, str]) -> None:
 
 def expect_settled(queue: str) -> None:
     """AWS has for the queue's consumer what is wanted."""
-    if "due" in record("QUEUE", queue):
+    if record("QUEUE", queue).get("due", {}).get("S") == "consumer":
         raise Failed(LEFT)
+
+
+def expect_desired(service: str, count: int) -> None:
+    if desired(service) != count:
+        raise Failed(LEFT)
+
+
+def expect_woken(service: str) -> None:
+    patience = time.monotonic() + 5
+    while not desired(service):
+        if time.monotonic() > patience:
+            raise Failed(ASLEEP)
+        time.sleep(0.1)
+
+
+def desired(service: str) -> int:
+    """How many tasks a service should have."""
+    user = record("SERVICE", service)["user"]["S"]
+    name = f"nv-local-{user.replace('-', '')[:24]}-{service.replace('-', '')}"
+    (found,) = operator("ecs").describe_services(cluster="naive-local", services=[name])["services"]
+    return int(found["desiredCount"])
 
 
 def record(kind: str, of: str) -> Any:

@@ -16,16 +16,23 @@ import pytest
 
 from local import permissions
 from tests.e2e.conftest import Api, client, invoked, operator, unique
-from tests.e2e.scenarios import CAME_BACK, KEPT, LEFT, REFUSED, SCENARIOS, Failed, Steps
+from tests.e2e.scenarios import ASLEEP, CAME_BACK, KEPT, LEFT, REFUSED, SCENARIOS, Failed, Steps
 from tests.template import functions
 
 type Document = dict[str, Any]
 NOTHING: Document = {"Version": "2012-10-17", "Statement": []}
 TOGETHER = [
     {"delete_user", "destroy_user"},
-    {"redrive_dlq", "send_message", "send_message_batch"},
+    {
+        "change_message_visibility",
+        "depth_alarm",
+        "redrive_dlq",
+        "send_message",
+        "send_message_batch",
+        "settle_messages",
+    },
 ]
-"""Functions of which one starts the other, and those that wait for seconds, before a queue's first large message."""
+"""Functions of which one starts the other; sends also wait for seconds, before a queue's first large message."""
 
 RIGHTS = {"Policies", "Role"}
 """By one of these a function has rights: the policies of its role, or a role with policies of its own."""
@@ -40,7 +47,23 @@ def fed_by(queues: str) -> dict[str, str]:
     return {f"sqs:{verb} {queues}": WORKS for verb in ("DeleteMessage", "GetQueueAttributes", "ReceiveMessage")}
 
 
+# Asked while some workers have nothing to do for a minute, which is seen without a stack.
+SPARING = {"ecs:ListTasks *": WORKS, "ecs:GetTaskProtection task/naive-local/*": WORKS}
+DETACHING = {
+    "cloudwatch:DeleteAlarms nv-local-*": LEFT,
+    "ecs:UpdateService service/naive-local/nv-local-*": LEFT,
+    "sqs:SendMessage TickQueue": LEFT,
+}
+TICKS = "sqs:SendMessage TickQueue"
+
 UNSEEN = {
+    "send_message": {TICKS: ASLEEP},
+    "send_message_batch": {TICKS: ASLEEP},
+    "change_message_visibility": {TICKS: ASLEEP},
+    "settle_messages": {TICKS: ASLEEP},
+    "depth_alarm": fed_by("TickQueue") | SPARING,
+    "start_compute": {TICKS: LEFT, "sqs:GetQueueAttributes nv-local-*": LEFT},
+    "stop_compute": {TICKS: LEFT, "sqs:GetQueueAttributes nv-local-*": LEFT},
     "create_queue": {
         # The emulator lets whoever makes a queue tag it, AWS does not; that it is tagged is seen without a stack.
         "sqs:TagQueue nv-local-*": WORKS,
@@ -69,19 +92,31 @@ UNSEEN = {
             "ecs:DeleteTaskDefinitions task-definition/nv-local-*",
             "ecs:DeregisterTaskDefinition *",
             "ssm:DeleteParameter parameter/naive/local/services/*/key",
+            "cloudwatch:DeleteAlarms nv-local-*",
+            TICKS,
         ),
         LEFT,
     ),
-    "create_consumer": {"dynamodb:DeleteItem table/Registry": WORKS},  # for what could not be made after all
-    "update_consumer": {"lambda:UpdateEventSourceMapping *": WORKS},
-    "delete_consumer": {**DELETING_A_MAPPING, "sqs:SetQueueAttributes nv-local-*": LEFT},
-    "delete_queue": {"sqs:DeleteQueue nv-local-*": LEFT, **DELETING_A_MAPPING},
+    "create_consumer": {
+        "dynamodb:DeleteItem table/Registry": WORKS,  # for what could not be made after all
+        "iam:PassRole role/naive/local/task-*": WORKS,
+        "iam:PassRole role/naive/local/TaskExecutionRole": WORKS,
+        "ecs:TagResource task-definition/nv-local-*": WORKS,
+    },
+    "update_consumer": {
+        "lambda:UpdateEventSourceMapping *": WORKS,
+        "ecs:UpdateService service/naive-local/nv-local-*": LEFT,
+        "sqs:GetQueueAttributes nv-local-*": LEFT,
+        TICKS: LEFT,
+    },
+    "delete_consumer": {**DELETING_A_MAPPING, **DETACHING, "sqs:SetQueueAttributes nv-local-*": LEFT},
+    "delete_queue": {"sqs:DeleteQueue nv-local-*": LEFT, **DELETING_A_MAPPING, **DETACHING},
     "destroy_user": DELETING_A_MAPPING,
     "webhook_worker": {"sqs:ChangeMessageVisibility nv-local-*": CAME_BACK, **fed_by("nv-local-*")},
     "consumer_example": fed_by("nv-local-*") | fed_by("ConsumerExampleQueue"),
     "delete_user": {"lambda:InvokeFunction naive-local-destroy_user": LEFT},
     "receive_messages": {"sqs:ChangeMessageVisibility nv-local-*": KEPT},
-    "redrive_dlq": {"sqs:ChangeMessageVisibility nv-local-*-dlq*": KEPT},
+    "redrive_dlq": {"sqs:ChangeMessageVisibility nv-local-*-dlq*": KEPT, TICKS: ASLEEP},
     "reconcile": dict.fromkeys(
         (
             "dynamodb:DeleteItem table/Registry",
@@ -93,6 +128,10 @@ UNSEEN = {
             "ecs:DeregisterTaskDefinition *",
             "ecs:RegisterTaskDefinition task-definition/nv-local-*",
             "ecs:UpdateService service/naive-local/nv-local-*",
+            "cloudwatch:DeleteAlarms nv-local-*",
+            "cloudwatch:PutMetricAlarm nv-local-*",
+            "sqs:GetQueueAttributes nv-local-*",
+            TICKS,
             "ssm:DeleteParameter parameter/naive/local/services/*/key",
             "iam:DeleteRole role/naive/local/task-*",
             "iam:DeleteRolePolicy role/naive/local/task-*",

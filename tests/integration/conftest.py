@@ -88,7 +88,7 @@ class Api:
             "routeKey": route,
             "rawPath": split.path,
             "rawQueryString": urlencode(query),
-            "headers": {"authorization": f"Bearer {self.key}", **(headers or {})},
+            "headers": ({"authorization": f"Bearer {self.key}"} if self.key else {}) | (headers or {}),
             "body": raw if raw is not None else None if body is None else json.dumps(body),
         }
         event["requestContext"]["http"] |= {"method": method, "path": split.path}
@@ -306,7 +306,6 @@ def fresh_account() -> Iterator[None]:
 
 def make_tables() -> None:
     """The template's tables."""
-    operator("sqs").create_queue(QueueName="ticks")
     for name in ("Registry", "Idempotency", "Usage"):
         made = {
             field: resource(name)[field]
@@ -319,6 +318,7 @@ def make_tables() -> None:
 def make_cluster() -> None:
     """What an operator gives services to run on, and what the template makes for them."""
     operator("ecs").create_cluster(clusterName=ECS_CLUSTER)
+    operator("sqs").create_queue(QueueName="ticks")
     ec2 = operator("ec2")
     subnets = [subnet["SubnetId"] for subnet in ec2.describe_subnets()["Subnets"]]
     groups = [group["GroupId"] for group in ec2.describe_security_groups()["SecurityGroups"]]

@@ -65,7 +65,7 @@ MESSAGES = {
     "settle_messages",
 }
 PUBLIC = {"health", "openapi", "get_limits", "not_found"}
-NO_REQUESTS = {"bootstrap", "destroy_user", "reconcile", "webhook_worker", "consumer_example"}
+NO_REQUESTS = {"bootstrap", "depth_alarm", "destroy_user", "reconcile", "webhook_worker", "consumer_example"}
 
 type Lines = Callable[[], list[Any]]
 

@@ -496,8 +496,8 @@ class Scaler:
         self.faults: list[Exception] = []
 
     def tell(self, what: str) -> Any:
-        def told(queue: Any, *more: Any) -> None:
-            self.told.append((what, queue.id, queue.consumer["service_id"], queue.consumer.get("max"), *more[:1]))
+        def told(queue: Any, *service: Any) -> None:
+            self.told.append((what, queue.id, queue.consumer and queue.consumer["max"], *service))
             if self.faults:
                 raise self.faults.pop(0)
 
@@ -535,9 +535,9 @@ def test_a_service_is_handed_to_the_scaler(api: Api, scaled: Scaler) -> None:
     assert ask(api, queue, "DELETE").status == 204
     assert (queue_of(worker), due(queue)) == (None, None)
     assert scaled.told == [
-        ("attach", queue, worker, 10, worker),
-        ("changed", queue, worker, 20),
-        ("detach", queue, worker, None),
+        ("attach", queue, 10, worker),
+        ("changed", queue, 20),
+        ("detach", queue, None, worker),
     ]
     assert (mappings(), booked(api.company)) == ([], (0, 0))
 

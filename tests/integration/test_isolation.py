@@ -72,7 +72,7 @@ class World:
         # The company's own record changes with what its users rightly do.
         own = company_key(self.api.company)
         self._items = [key for item in stored() if (key := (item["pk"]["S"], item["sk"]["S"])) != own]
-        self._queues = operator("sqs").list_queues()["QueueUrls"]
+        self._queues = operator("sqs").list_queues(QueueNamePrefix="nv-")["QueueUrls"]
         self._services = services()
         self.at_first = self.state()
 

@@ -275,6 +275,33 @@ def test_it_has_as_many_workers_as_the_messages_need(scaled: Scaled) -> None:
     assert scaled.shown()["last_scale_reason"] == "100 ready, 0 in flight, min 0, max 4"
 
 
+PROTECTED = {"protectedTasks": [{"taskArn": "arn", "protectionEnabled": True}]}
+UNPROTECTED = {"protectedTasks": [{"taskArn": "arn", "protectionEnabled": False}]}
+
+
+@pytest.mark.parametrize("protection, count", [(PROTECTED, 2), (UNPROTECTED, 10)], ids=["protected", "not"])
+def test_while_messages_are_in_flight_only_workers_that_protect_themselves_become_fewer(
+    scaled: Scaled, protection: Any, count: int
+) -> None:
+    forget_grants()
+    entries = [{"body": str(index)} for index in range(100)]
+    assert scaled.api("POST", f"/v1/queue/{scaled.queue}/messages/batch", {"messages": entries}).status == 200
+    scaled.pass_by(5)
+    handles = [handle for _ in range(10) for handle in scaled.take_all()]
+    assert (scaled.desired, len(handles)) == (10, 100)
+    scaled.calls.fail("ListTasks", *[{"taskArns": ["arn"]}] * 99)
+    scaled.calls.fail("GetTaskProtection", *[protection] * 99)
+    scaled.done(*handles[2:])
+    scaled.pass_by(60 + 2 * STEADY_SECONDS)
+    assert scaled.desired == count
+    asked = len(scaled.calls.arguments("GetTaskProtection"))
+    scaled.pass_by(10 * STEADY_SECONDS)
+    assert (len(scaled.calls.arguments("GetTaskProtection")) == asked) == (protection == PROTECTED), "known once seen"
+    scaled.done(*handles[:2])
+    scaled.pass_by(60 + 2 * STEADY_SECONDS)
+    assert scaled.desired == 0
+
+
 def test_a_stop_pauses_and_a_start_goes_on(scaled: Scaled) -> None:
     scaled.send()
     scaled.pass_by(0)

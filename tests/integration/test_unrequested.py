@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from functions.bootstrap.app import handler as bootstrap
+from functions.depth_alarm.app import handler as depth_alarm
 from functions.destroy_user.app import handler as destroy_user
 from functions.reconcile.app import handler as reconcile
 from functions.webhook_worker.app import handler as webhook_worker
@@ -18,6 +19,7 @@ from tests.template import functions
 
 WORK: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     (bootstrap, {"company": "acme"}, "TransactWriteItems"),
+    (depth_alarm, {"Records": [{"body": f'{{"queue": "{"a" * 32}", "event": "wake"}}'}]}, "BatchGetItem"),
     (destroy_user, {"user": "3f6f3b9e-8a53-4a39-9d0c-3f1c6f6f7a10"}, "BatchGetItem"),
     (reconcile, {}, "Query"),
     (webhook_worker, {"Records": [{"eventSourceARN": f"nv-test-user-{'a' * 32}"}]}, "BatchGetItem"),
@@ -31,7 +33,9 @@ def test_this_is_every_function_that_no_request_asks_for() -> None:
     assert {handler for handler in handlers if not hasattr(handler, "operation")} == {work for work, *_ in WORK}
 
 
-@pytest.mark.parametrize("work, event, call", WORK, ids=["bootstrap", "destroy_user", "reconcile", "webhook_worker"])
+@pytest.mark.parametrize(
+    "work, event, call", WORK, ids=["bootstrap", "depth_alarm", "destroy_user", "reconcile", "webhook_worker"]
+)
 @pytest.mark.parametrize("code, says", [("AccessDenied", "on our side"), ("Throttling", "cannot take the request now")])
 def test_it_raises_no_word_of_aws(
     calls: Calls, work: Callable[..., Any], event: dict[str, Any], call: str, code: str, says: str

@@ -144,6 +144,13 @@ def test_workers_that_may_be_still_there_are_kept_while_something_is_in_flight(r
     assert decide(TICK, before, consumer(), Depth(int(ready), int(in_flight), 0), NOW).desired == int(count)
 
 
+def test_workers_that_protect_themselves_stay_as_few_as_they_became() -> None:
+    settings = consumer(protected=True)
+    fewer = decide(TICK, awake(8, slack_since=NOW - 65, busiest=2), settings, Depth(0, 2, 0), NOW - 5)
+    assert (fewer.desired, fewer.most) == (2, 8)
+    assert decide(TICK, fewer, settings, Depth(0, 2, 0), NOW).desired == 2
+
+
 def test_a_wake_without_a_count_says_that_a_message_was_sent() -> None:
     assert decide("wake", asleep(), consumer(), NOTHING, NOW).reason == "a message was sent"
 

@@ -133,6 +133,16 @@ def counts_of(services: Sequence[Service]) -> list[Counts]:
     return [found.get(_name(service), Counts(0, 0)) for service in services]
 
 
+def is_protected(service: Service) -> bool:
+    """Whether a task of the service keeps itself from being scaled in at this moment."""
+    with _asking_ecs():
+        running = _ecs.list_tasks(cluster=ECS_CLUSTER, serviceName=_name(service))["taskArns"]
+        if not running:
+            return False
+        found = _ecs.get_task_protection(cluster=ECS_CLUSTER, tasks=running)
+    return any(task["protectionEnabled"] for task in found["protectedTasks"])
+
+
 def remove(service: Service) -> None:
     """Remove the service, its tasks and its task definitions, or what is left of them."""
     name = _name(service)

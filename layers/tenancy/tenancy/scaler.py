@@ -6,6 +6,7 @@ What a look at the queue leads to, scaling says; here it is carried out. Whoever
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from random import randrange
 from secrets import token_hex
 
@@ -70,10 +71,13 @@ def look(queue_id: str, event: Event) -> bool:
         item = table.read([queue_key(queue_id)]).get(queue_key(queue_id))
         if item is None or item["state"] != "active" or "scaling" not in item:
             return False
-        state, consumer, now = State.read(item["scaling"]), Consumer.read(item["consumer"]), int(time.time())
-        if not scaling.applies(event, state, consumer, now):
+        state, service_id, now = State.read(item["scaling"]), item["consumer"]["service_id"], int(time.time())
+        if not scaling.applies(event, state, Consumer.read(item["consumer"]), now):
             return False
         depth = Depth(*queues.counts_of(item["url"]))
+        if isinstance(event, Tick) and not state.protected and scaling.spares(state, depth):
+            state = replace(state, protected=_protects(service_id))
+        consumer = Consumer.read(item["consumer"], protected=state.protected)
         effects = scaling.look(event, state, consumer, depth, now, token_hex(8))
         with suppress(ConditionFailed):  # Then somebody else has looked meanwhile.
             for effect in effects:
@@ -85,7 +89,7 @@ def look(queue_id: str, event: Event) -> bool:
                     case Write(state, seen):
                         _write(item, state, seen)
                     case SetDesired(count):
-                        _scale(item["consumer"]["service_id"], count, state)
+                        _scale(service_id, count, state)
             return bool(effects)
     raise Unavailable("others look at this queue all the time")
 
@@ -123,6 +127,11 @@ def _write(item: Item, state: State, seen: Tick) -> None:
             "token": seen.token,
         },
     )
+
+
+def _protects(service_id: str) -> bool:
+    item = services.read(service_id)
+    return item is not None and fleet.is_protected(service_of(item))
 
 
 def _scale(service_id: str, count: int, state: State) -> None:

@@ -88,15 +88,15 @@ class Consumer:
     """Whether a worker that holds messages keeps its task from being scaled in."""
 
     @classmethod
-    def read(cls, stored: Mapping[str, Any]) -> "Consumer":
-        """The consumer as the record of its queue has it."""
+    def read(cls, stored: Mapping[str, Any], *, protected: bool = False) -> "Consumer":
+        """The consumer as the record of its queue has it; `protected` is known from its workers."""
         return cls(
             min=stored["min"],
             max=stored["max"],
             messages_per_worker=stored["messages_per_worker"],
             idle_seconds=stored["idle_seconds"],
             paused=stored["paused"],
-            protected=False,
+            protected=protected,
         )
 
 
@@ -121,6 +121,9 @@ class State:
     """Since when every look found nothing ready, and fewer messages in flight than workers that protect themselves."""
     busiest: int = 0
     """The most in flight that was seen since then."""
+
+    protected: bool = False
+    """Whether one of the workers was seen to keep its task from being scaled in: all run the same image."""
 
     @classmethod
     def read(cls, stored: Mapping[str, Any]) -> "State":
@@ -174,6 +177,11 @@ def applies(event: Event, state: State, consumer: Consumer, now: int) -> bool:
             return True
 
 
+def spares(state: State, depth: Depth) -> bool:
+    """Whether there may be fewer workers, if it is known of them that those who hold messages protect themselves."""
+    return state.mode == "awake" and depth.ready == 0 < depth.in_flight < state.desired
+
+
 def look(event: Event, state: State, consumer: Consumer, depth: Depth, now: int, token: str) -> list[Effect]:
     """What to do after an event that applies, in this order. The token is one that no other look has."""
     after = decide(event, state, consumer, depth, now)
@@ -222,8 +230,8 @@ def _work(event: Event, state: State, consumer: Consumer, depth: Depth, now: int
     slack = consumer.protected and depth.ready == 0 and depth.in_flight < state.desired
     slack_since = _since(slack, None if begins else state.slack_since, now)
     busiest = max(depth.in_flight, 0 if begins else state.busiest) if slack else 0
-    # One that should be gone may be still there, and hold what is in flight.
-    present = state.most if depth.in_flight else state.desired
+    # One that should be gone may be still there, and hold what is in flight, unless that would keep it anyhow.
+    present = state.most if depth.in_flight and not consumer.protected else state.desired
     wanted, reason = workers(present, consumer, depth), f"{depth.ready} ready, {depth.in_flight} in flight"
     if _elapsed(slack_since, consumer.idle_seconds, now):
         wanted, reason = max(busiest, 1), f"at most {busiest} in flight for {consumer.idle_seconds} s"
