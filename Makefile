@@ -11,7 +11,7 @@ compile = UV_CUSTOM_COMPILE_COMMAND="make lock  \# of $$(git hash-object $(1).in
 # shell, a quote in one would end it.
 .DEFAULT_GOAL := help
 .PHONY: help setup dev gate local local-down local-reset local-logs local-company reconcile test check lint template unit
-.PHONY: format lock snapshot docs smoke-aws
+.PHONY: format lock snapshot docs blocking smoke-aws
 
 help: ## List what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -86,6 +86,9 @@ format: dev ## Format the code and mend what lint can mend
 lock: dev ## Resolve the locks again (UPGRADE=1 for the newest versions)
 	@$(call compile,layers/runtime/requirements) --python-platform aarch64-manylinux_2_34
 	@for name in uv dev sam emulator checkov; do $(call compile,requirements/$$name) --universal || exit 1; done
+
+blocking: dev ## Write the Python client that blocks from the asynchronous one
+	@$(PYTHON) clients/python/scripts/blocking.py
 
 docs: dev ## Write the CLI reference and the OpenAPI document again
 	@$(PYTHON) clients/python/scripts/cli_reference.py > docs/cli.md

@@ -27,11 +27,12 @@ INTRODUCTION = """\
 **Output.** Data is on stdout, words are on stderr. On a terminal data is a table; piped, or with `--json`, it is the
 API's own JSON as the server gave it. `send --file` prints one answer of a batch call for each batch it sent, with the
 results in the order of the lines; `redrive` prints one answer with the numbers of all its rounds summed up; `watch`
-prints one answer a line, and `work` one line for each message, with its `message_id`, `outcome` (`done`, `failed`,
-`given_back` or `lost`), `seconds`, `receive_count` and `exit_code` or `status`. Commands whose call answers nothing
-(`ack` of one message, `delete`, `revoke`) print nothing. A narrow terminal gets fewer columns, or each row as a list
-of its fields; no name or id is ever cut. Characters that a terminal would obey are escaped, those that it lacks are
-`?`; JSON is always UTF-8.
+prints one line for each look, with the `desired` and `running` number of `workers` where a service works for the
+queue, `compute logs` one answer of the API a line, and `work` one line for each message, with its `message_id`,
+`outcome` (`done`, `failed`, `given_back` or `lost`), `seconds`, `receive_count` and `exit_code` or `status`. Commands
+whose call answers nothing (`ack` of one message, `delete`, `remove`, `revoke`) print nothing. A narrow terminal gets
+fewer columns, or each row as a list of its fields; no name or id is ever cut. Characters that a terminal would obey
+are escaped, those that it lacks are `?`; JSON is always UTF-8.
 
 **Exit codes.** 0: done. 1: failed; stderr says what was wrong, what to do, and the code and request id to quote.
 2: wrong usage. 3: nothing was received. 130: interrupted by Ctrl-C, also where that is the usual end (`watch`).
@@ -54,7 +55,7 @@ stderr repeats a key.
 
 **Users and keys** are the company's: `naive users` and `naive keys` act for nobody, whoever the active user is.
 `naive use` looks the user up first and keeps one that is there, or that cannot be looked up now. `naive keys create` is
-the one command that shows a key, this once.
+the one command that shows a key, this once, and `naive queue consumer set --url` the one that shows a webhook's secret.
 
 **`naive login`** tries the key first. It keeps one that could not be tried because nothing answered, and stores nothing
 when the key is refused or when what answers is not this API. The address is without `/v1`.
@@ -62,9 +63,9 @@ when the key is refused or when what answers is not this API. The address is wit
 **Proxies** are taken from `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`; this machine (`localhost`,
 `127.0.0.0/8`, `::1`) is never asked for through one. SOCKS needs `pip install 'httpx[socks]'`.
 
-**Queues** are named by their id or by their name. What has the form of an id is taken for one, and for a name where no
-queue has that id. **Destructive commands** (`purge`, `delete`, `revoke`) ask on a terminal, unless `--yes` is given;
-where nobody can answer they do not ask.
+**Queues and services** are named by their id or by their name. What has the form of an id is taken for one, and for a
+name where nothing has that id. **Destructive commands** (`purge`, `delete`, `remove`, `revoke`) ask on a terminal,
+unless `--yes` is given; where nobody can answer they do not ask.
 
 **Message bodies** are text, kept exactly: `send QUEUE -` takes stdin as UTF-8 without trimming or changing line ends,
 and `send QUEUE --file FILE` takes each line as a body, without its `\\n` or `\\r\\n`, skipping empty lines. An argument

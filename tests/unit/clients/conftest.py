@@ -10,7 +10,7 @@ from threading import Thread
 import pytest
 from typer.testing import CliRunner, Result
 
-import naive.client
+import naive.blocking.client
 from naive.cli import output
 from naive.cli.app import app
 from tests.unit.clients.fake_api import BASE_URL, KEY, FakeApi, Run, Served
@@ -43,7 +43,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def run_bare(api: FakeApi, home: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """The command line of somebody who has not logged in."""
-    monkeypatch.setattr(naive.client, "Naive", api.client)
+    monkeypatch.setattr(naive.blocking.client, "Naive", api.client)
     monkeypatch.setattr(time, "sleep", api.slept.append)
 
     def run(*arguments: str, input: bytes | str | None = None) -> Result:

@@ -15,7 +15,8 @@ from urllib.parse import parse_qsl, urlsplit
 
 import httpx
 
-from naive import Naive
+from naive import AsyncNaive, Naive
+from tests.unit.clients.background import in_thread
 from tests.unit.clients.fake_api import BASE_URL, KEY, QUEUE_ID, message_json, queue_json
 
 Answer = tuple[int, object]
@@ -56,6 +57,12 @@ class FakeQueue:
 
     def client(self) -> Naive:
         return Naive(KEY, BASE_URL, transport=httpx.MockTransport(self._respond))
+
+    def async_client(self) -> AsyncNaive:
+        async def respond(request: httpx.Request) -> httpx.Response:
+            return await in_thread(self._respond, request)
+
+        return AsyncNaive(KEY, BASE_URL, transport=httpx.MockTransport(respond))
 
     @contextmanager
     def served(self) -> Iterator[str]:

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.unit.clients.fake_api import QUEUE_ID, FakeApi, Run, message_json
+from tests.unit.clients.fake_api import QUEUE_ID, FakeApi, Run, message_json, queue_json
 
 COUNTS = {"depth": 3, "in_flight": 2, "delayed": 1, "dlq_depth": 1500}
 
@@ -94,20 +94,26 @@ def test_redrive_fails_when_letters_stay(run: Run, api: FakeApi) -> None:
     assert "Moved 0 messages, 2 left." in result.stderr
 
 
+def watched(**counts: object) -> dict[str, object]:
+    """A queue as a look at it gives it."""
+    return queue_json(attributes={**COUNTS, **counts})
+
+
 def test_watch_prints_one_line_of_json_a_look(run: Run, api: FakeApi) -> None:
-    api.answers_with(json.dumps(COUNTS, indent=1).encode())
-    api.answers_with(COUNTS)
+    api.answers_with(json.dumps(watched(), indent=1).encode())
+    api.answers_with(watched(depth=7))
     result = run("queue", "watch", QUEUE_ID, "--count", "2", "--interval", "5")
-    assert [json.loads(line) for line in result.stdout.splitlines()] == [COUNTS, COUNTS]
+    assert [json.loads(line) for line in result.stdout.splitlines()] == [COUNTS, {**COUNTS, "depth": 7}]
     assert api.slept == [5.0]
 
 
 @pytest.mark.usefixtures("on_terminal")
 def test_watch_draws_a_table_on_a_terminal(run: Run, api: FakeApi) -> None:
-    api.answers_with(COUNTS)
+    api.answers_with(watched())
     table = run("queue", "watch", QUEUE_ID, "--count", "1").stdout
     assert "dead letters" in table
     assert "1500" in table
+    assert "workers" not in table
 
 
 @pytest.mark.usefixtures("on_terminal")
@@ -116,8 +122,8 @@ def test_counts_keep_all_their_digits_at_any_width(
     run: Run, api: FakeApi, monkeypatch: pytest.MonkeyPatch, columns: int
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
-    for _ in range(2):
-        api.answers_with({**COUNTS, "depth": 123_456_789})
+    api.answers_with({**COUNTS, "depth": 123_456_789})
+    api.answers_with(watched(depth=123_456_789))
     assert "123456789" in run("queue", "attributes", QUEUE_ID).stdout
     assert "123456789" in run("queue", "watch", QUEUE_ID, "--count", "1").stdout
 
@@ -134,6 +140,6 @@ def test_watching_ends_with_ctrl_c_like_every_command(run: Run, api: FakeApi, mo
         raise KeyboardInterrupt
 
     monkeypatch.setattr("time.sleep", interrupted)
-    api.answers_with(COUNTS)
+    api.answers_with(watched())
     result = run("queue", "watch", QUEUE_ID)
     assert (result.exit_code, result.stderr) == (130, "")

@@ -15,8 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.clients.fake_api import KEY, QUEUE_ID, Served, message_json
+from tests.unit.clients.fake_api import KEY, QUEUE_ID, Served, message_json, queue_json
 
+WATCHED: dict[str, object] = queue_json(attributes={"depth": 0, "in_flight": 0, "delayed": 0})
 PAGE: dict[str, object] = {"queues": [], "next_cursor": None}
 SENT = {"message_id": "m-1"}
 MAIN = "from naive.cli import main; main()"
@@ -162,7 +163,7 @@ def test_help_that_cannot_be_written_is_one_line(environment: dict[str, str], ar
 def test_a_reader_that_has_gone_is_no_failure_to_speak_of(
     environment: dict[str, str], served: Served, arguments: tuple[str, ...]
 ) -> None:
-    served.answer = {**PAGE, "depth": 0, "in_flight": 0, "delayed": 0}
+    served.answer = {**PAGE, **WATCHED}
     ours, theirs = os.pipe()
     os.close(ours)
     with os.fdopen(theirs, "wb") as pipe:
@@ -205,7 +206,7 @@ def test_an_error_is_not_coloured_for_those_who_do_not_want_it(
 
 
 def test_a_dumb_terminal_gets_no_escapes_at_all(environment: dict[str, str], served: Served) -> None:
-    served.answer = {"depth": 0, "in_flight": 0, "delayed": 0}
+    served.answer = WATCHED
     terminal = Terminal({**environment, "TERM": "dumb"}, "queue", "watch", QUEUE_ID, "--count", "1")
     assert terminal.ends() == 0
     assert b"\x1b" not in terminal.shown

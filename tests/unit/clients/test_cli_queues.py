@@ -111,7 +111,7 @@ USES = [
     ("send --file -", "POST", "/messages/batch"),
     ("dlq", "GET", "/dlq/messages"),
     ("redrive", "POST", "/redrive"),
-    ("watch --count 1", "GET", "/attributes"),
+    ("watch --count 1", "GET", ""),
 ]
 
 
@@ -122,7 +122,7 @@ def test_a_name_may_have_the_form_of_an_id(run: Run, api: FakeApi, words: str, m
     api.refuses_with("not_found", 404)
     api.answers_with({"queues": [queue_json(name=name)], "next_cursor": None})
     for _ in range(2):
-        api.answers_with({**queue_json(), **COUNTS, **PURGING, **SETTLED})
+        api.answers_with({**queue_json(attributes=COUNTS), **COUNTS, **PURGING, **SETTLED})
     assert run("queue", command, name, *arguments, input="x\n").exit_code in (0, 3)
     assert api.requests[0].url.path.split("/queue/")[1].startswith(name)
     assert api.requests[1].url.params["name"] == name

@@ -141,7 +141,8 @@ def test_a_list_is_iterated_over_and_counted_by_its_entries(api: FakeApi) -> Non
     api.answers_with({"results": [{"message_id": "m"}]})
     client = api.client()
     queues, users, keys = client.queue.list(), client.users.list(), client.keys.list()
-    received, dead, sent = client.queue.receive("q"), client.queue.peek_dlq("q"), client.queue.send_batch("q", [])
+    received, dead = client.queue.receive("q"), client.queue.peek_dlq("q")
+    sent = client.queue.send_batch("q", [{"body": "x"}])
     assert [list(queues), list(users), list(keys)] == [queues.queues, users.users, keys.keys]
     assert [list(received), list(dead), list(sent)] == [received.messages, [], sent.results]
     assert [len(entries) for entries in (queues, users, keys, received, dead, sent)] == [1, 1, 2, 1, 0, 1]

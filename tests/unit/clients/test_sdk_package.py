@@ -42,7 +42,7 @@ def test_help_does_not_wait_for_the_http_client() -> None:
 
 
 def test_a_program_that_only_sends_does_not_load_the_consumer() -> None:
-    loaded = "import sys, naive.client; print([m for m in sys.modules if m.startswith('naive.consumer')])"
+    loaded = "import sys, naive.blocking.client; print([m for m in sys.modules if m.startswith('naive.consumer')])"
     assert subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 

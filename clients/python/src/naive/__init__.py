@@ -11,7 +11,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from naive.client import Naive, UserClient
+    from naive.aio.client import AsyncNaive, AsyncUserClient
+    from naive.blocking.client import Naive, UserClient
     from naive.consumer.delivery import Delivery, Retry
     from naive.consumer.events import Counts, Event
     from naive.consumer.stop import Stop
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
         IdempotencyMismatchError,
         InternalError,
         InvalidInputError,
+        InvalidWebhookError,
         KeySubjectMismatchError,
         NaiveError,
         NoAnswerError,
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
         UnreachableError,
     )
     from naive.models import (
+        Consumer,
         DeadLetter,
         DeadLetters,
         EntryError,
@@ -50,7 +53,10 @@ if TYPE_CHECKING:
         Key,
         KeyPage,
         Lease,
+        LogLine,
+        LogPage,
         Message,
+        NewConsumer,
         NewKey,
         NewMessage,
         Purging,
@@ -63,18 +69,24 @@ if TYPE_CHECKING:
         SendResult,
         SentBatch,
         SentMessage,
+        Service,
+        ServicePage,
         Settled,
         SettleResult,
         User,
         UserPage,
+        WebhookMessage,
     )
 
 __all__ = [
     "AlreadyExistsError",
     "ApiError",
+    "AsyncNaive",
+    "AsyncUserClient",
     "BadRequestError",
     "ConfigurationError",
     "ConflictError",
+    "Consumer",
     "Counts",
     "DeadLetter",
     "DeadLetters",
@@ -86,13 +98,17 @@ __all__ = [
     "IdempotencyMismatchError",
     "InternalError",
     "InvalidInputError",
+    "InvalidWebhookError",
     "Key",
     "KeyPage",
     "KeySubjectMismatchError",
     "Lease",
+    "LogLine",
+    "LogPage",
     "Message",
     "Naive",
     "NaiveError",
+    "NewConsumer",
     "NewKey",
     "NewMessage",
     "NoAnswerError",
@@ -116,6 +132,8 @@ __all__ = [
     "SentBatch",
     "SentMessage",
     "ServerError",
+    "Service",
+    "ServicePage",
     "SettleResult",
     "Settled",
     "Stop",
@@ -126,13 +144,15 @@ __all__ = [
     "User",
     "UserClient",
     "UserPage",
+    "WebhookMessage",
     "__version__",
 ]
 
 
 _HOMES = (
     "naive.errors",
-    "naive.client",
+    "naive.blocking.client",
+    "naive.aio.client",
     "naive.models",
     "naive.consumer.delivery",
     "naive.consumer.events",

@@ -23,6 +23,7 @@ MAX_BATCH_BYTES = 2 * MEBIBYTE
 MAX_BATCH_MESSAGES = 100
 MAX_SETTLE_ENTRIES = 100
 MAX_PAGE = 100
+MAX_LOG_LINES = 1000
 MAX_RECEIVE = 10
 MAX_WAIT = 20
 MAX_REDRIVE = 1000
@@ -51,6 +52,9 @@ HANDLER_BACKOFF_SECONDS = 2.0
 HANDLER_BACKOFF_CAP_SECONDS = 900.0
 # Hooks have this long to catch up when a loop has ended.
 HOOK_SECONDS = 5.0
+
+# A webhook's request may be this old, or come from a clock that is this far ahead.
+WEBHOOK_TOLERANCE_SECONDS = 300
 
 # `naive queue work`: from SIGTERM to SIGKILL, for an answer to a POST, and what attributes may take in an environment.
 KILL_SECONDS = 5.0

@@ -6,6 +6,7 @@ NaiveError
 ├── NoAnswerError               sent, but no answer came: it may have taken effect
 ├── UnexpectedAnswerError       an answer that this API does not give
 ├── SecretLostError             done, but the one answer that shows the secret was lost
+├── InvalidWebhookError         a delivery that is not ours
 └── ApiError                    the API refused
     ├── BadRequestError         400
     │   ├── InvalidInputError
@@ -92,6 +93,12 @@ class SecretLostError(NaiveError):
     """Raised when a secret was made whose only showing was lost on the way; `details` has the id of what was made."""
 
     code = "secret_lost"
+
+
+class InvalidWebhookError(NaiveError):
+    """Raised for a webhook's request that was not signed with its secret, or not now."""
+
+    code = "invalid_webhook"
 
 
 class ApiError(NaiveError):

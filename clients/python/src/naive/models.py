@@ -112,10 +112,21 @@ class SendResult(Model):
     error: EntryError | None = None
 
 
-class SentBatch(Entries[SendResult]):
-    """What became of each message of a batch, in the order they were given."""
+class BatchAnswer(Answer):
+    """What became of each message of one request."""
 
     results: list[SendResult]
+
+
+class SentBatch(Entries[SendResult]):
+    """What became of the messages of a batch: how many were sent and how many failed, and each in the order given.
+
+    There are no `results` where each was told to a callback already.
+    """
+
+    results: list[SendResult] = []
+    sent: int = 0
+    failed: int = 0
 
     def _entries(self) -> list[SendResult]:
         return self.results
@@ -243,7 +254,86 @@ class KeyPage(Page[Key]):
         return self.keys
 
 
+class Consumer(Answer):
+    """What works a queue off; which fields are set depends on its `type`: function, webhook or service."""
+
+    type: str
+    function: str | None = None
+    url: str | None = None
+    service_id: str | None = None
+    batch_size: int | None = None
+    max_concurrency: int | None = None
+    min: int | None = None
+    max: int | None = None
+    messages_per_worker: int | None = None
+    idle_seconds: int | None = None
+    paused: bool
+    created_at: datetime
+
+
+class NewConsumer(Consumer):
+    """A consumer that was just made; a webhook's `secret`, by which it knows what is ours, is shown this once."""
+
+    secret: str | None = Field(default=None, repr=False)
+
+
+class WebhookMessage(Model):
+    """A message as a webhook gets it; `attributes` are left out where they are above 4 KiB."""
+
+    message_id: str
+    body: str
+    queue_id: str | None = None
+    receive_count: int | None = None
+    group_id: str | None = None
+    attributes: dict[str, str] | None = None
+
+
+class Service(Answer):
+    """A compute service: `desired` workers are wanted, `running` are there."""
+
+    id: str
+    name: str
+    type: str
+    image: str
+    command: list[str]
+    cpu: int
+    memory: int
+    queue_id: str | None = None
+    desired: int
+    running: int
+    status: str
+    last_scaled_at: datetime | None = None
+    last_scale_reason: str | None = None
+    created_at: datetime
+
+
+class ServicePage(Page[Service]):
+    """One page of services, by name."""
+
+    services: list[Service]
+
+    def _entries(self) -> list[Service]:
+        return self.services
+
+
+class LogLine(Model):
+    """What a worker wrote in one line."""
+
+    time: datetime
+    message: str
+
+
+class LogPage(Page[LogLine]):
+    """Some of what the workers of a service wrote, the oldest first."""
+
+    lines: list[LogLine]
+
+    def _entries(self) -> list[LogLine]:
+        return self.lines
+
+
 QueueType = Literal["standard", "fifo"]
+ConsumerType = Literal["function", "webhook", "service"]
 
 
 class _Body(TypedDict):

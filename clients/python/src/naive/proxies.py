@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from ipaddress import ip_address
+from typing import TypeVar
 from urllib.request import getproxies, proxy_bypass
 
 import httpx
 
 from naive.errors import ConfigurationError
+
+Transport = TypeVar("Transport", httpx.HTTPTransport, httpx.AsyncHTTPTransport)
 
 PROXY_HINT = "Check HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY."
 
@@ -27,10 +31,10 @@ def proxy_for(url: httpx.URL) -> httpx.Proxy | None:
         raise ConfigurationError(f"The proxy is not one: {fault}", hint=PROXY_HINT) from None
 
 
-def transport_through(proxy: httpx.Proxy | None) -> httpx.HTTPTransport:
+def transport_through(proxy: httpx.Proxy | None, kind: Callable[..., Transport]) -> Transport:
     """A transport that takes this way and no other, for as many calls at once as are made."""
     try:
-        return httpx.HTTPTransport(proxy=proxy, limits=_NO_LIMIT)
+        return kind(proxy=proxy, limits=_NO_LIMIT)
     except ImportError as missing:  # of what SOCKS needs
         raise ConfigurationError(f"The proxy cannot be used: {missing}", hint=PROXY_HINT) from None
 

@@ -15,16 +15,17 @@ from naive.errors import InvalidInputError
 from naive.retries import Repeatable
 
 Result = TypeVar("Result")
+Result_co = TypeVar("Result_co", covariant=True)
 ROOT = "/v1"
 
 
 @dataclass(frozen=True)
-class Call(Generic[Result]):
+class Call(Generic[Result_co]):
     """One request, ready to be sent."""
 
     method: str
     path: str
-    read: Callable[[bytes], Result]
+    read: Callable[[bytes], Result_co]
     repeatable: Repeatable = Repeatable.ALWAYS
     query: Mapping[str, str | int] = field(default_factory=dict)
     body: Mapping[str, Any] | None = None

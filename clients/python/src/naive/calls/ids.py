@@ -5,11 +5,12 @@ from __future__ import annotations
 from uuid import UUID
 
 from naive.errors import InvalidInputError
-from naive.models import KeyFacts, Queue, User
+from naive.models import KeyFacts, Queue, Service, User
 
 UserRef = str | UUID | User
 KeyRef = str | UUID | KeyFacts
 QueueRef = str | UUID | Queue
+ServiceRef = str | UUID | Service
 
 
 def user_id(user: UserRef, argument: str = "user_id") -> str:
@@ -22,9 +23,14 @@ def key_id(key: KeyRef) -> str:
     return _text(key.key_id if isinstance(key, KeyFacts) else key, "key_id", "the id of a key or a Key")
 
 
-def queue_id(queue: QueueRef) -> str:
+def queue_id(queue: QueueRef, argument: str = "queue") -> str:
     """The id of a queue."""
-    return _text(queue.id if isinstance(queue, Queue) else queue, "queue", "the id of a queue or a Queue")
+    return _text(queue.id if isinstance(queue, Queue) else queue, argument, "the id of a queue or a Queue")
+
+
+def service_id(service: ServiceRef, argument: str = "service") -> str:
+    """The id of a service."""
+    return _text(service.id if isinstance(service, Service) else service, argument, "the id of a service or a Service")
 
 
 def handle(receipt_handle: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from naive import models
@@ -11,6 +11,11 @@ from naive.calls.ids import QueueRef, handle, queue_id
 from naive.constants import MAX_WAIT
 from naive.models import ExtendEntry, NewMessage, Queue, QueueType, RetryEntry
 from naive.retries import Repeatable
+
+
+def queue_path(mount: str, queue: QueueRef) -> str:
+    """The path of a queue."""
+    return f"{mount}/queue/{segment(queue_id(queue))}"
 
 
 def create_queue(
@@ -43,7 +48,7 @@ def list_queues(mount: str, limit: int | None, cursor: str | None, name: str | N
 
 
 def get_queue(mount: str, queue: QueueRef) -> Call[Queue]:
-    return Call("GET", _queue(mount, queue), answer_as(Queue))
+    return Call("GET", queue_path(mount, queue), answer_as(Queue))
 
 
 def update_queue(
@@ -60,49 +65,61 @@ def update_queue(
         delay_seconds=delay_seconds,
         max_receive_count=max_receive_count,
     )
-    return Call("PATCH", _queue(mount, queue), answer_as(Queue), body=body)
+    return Call("PATCH", queue_path(mount, queue), answer_as(Queue), body=body)
 
 
 def queue_attributes(mount: str, queue: QueueRef) -> Call[models.QueueAttributes]:
-    return Call("GET", f"{_queue(mount, queue)}/attributes", answer_as(models.QueueAttributes))
+    return Call("GET", f"{queue_path(mount, queue)}/attributes", answer_as(models.QueueAttributes))
 
 
 def purge_queue(mount: str, queue: QueueRef) -> Call[models.Purging]:
-    return Call("POST", f"{_queue(mount, queue)}/purge", answer_as(models.Purging), idempotency_key=unique())
+    return Call("POST", f"{queue_path(mount, queue)}/purge", answer_as(models.Purging), idempotency_key=unique())
 
 
 def destroy_queue(mount: str, queue: QueueRef) -> Call[None]:
-    return Call("DELETE", _queue(mount, queue), nothing, done_when_absent=True)
+    return Call("DELETE", queue_path(mount, queue), nothing, done_when_absent=True)
 
 
 def send_message(mount: str, queue: QueueRef, message: NewMessage) -> Call[models.SentMessage]:
-    body = _message(queue, message)
-    path = f"{_queue(mount, queue)}/messages"
-    return Call("POST", path, answer_as(models.SentMessage), _repeatable(queue, [body]), body=body)
+    return send_entry(mount, queue, on_the_wire(queue, message))
 
 
-def send_batch(mount: str, queue: QueueRef, messages: Iterable[NewMessage]) -> Call[models.SentBatch]:
-    entries = [_message(queue, message) for message in messages]
-    path = f"{_queue(mount, queue)}/messages/batch"
-    return Call("POST", path, answer_as(models.SentBatch), _repeatable(queue, entries), body={"messages": entries})
+def send_entry(mount: str, queue: QueueRef, entry: Mapping[str, Any]) -> Call[models.SentMessage]:
+    """The same for a message as it is on the wire."""
+    path = f"{queue_path(mount, queue)}/messages"
+    return Call("POST", path, answer_as(models.SentMessage), _repeatable(queue, [entry]), body=entry)
+
+
+def on_the_wire(queue: QueueRef, message: NewMessage) -> dict[str, Any]:
+    """The message on the wire, with a dedup id where the queue is known to need one."""
+    fields = given(**message)
+    if "dedup_id" not in fields and _is_fifo(queue) and not _hashes_bodies(queue):
+        fields["dedup_id"] = unique()
+    return fields
+
+
+def send_messages(mount: str, queue: QueueRef, entries: Sequence[Mapping[str, Any]]) -> Call[models.BatchAnswer]:
+    """One request of a batch, of messages as they are on the wire."""
+    path = f"{queue_path(mount, queue)}/messages/batch"
+    return Call("POST", path, answer_as(models.BatchAnswer), _repeatable(queue, entries), body={"messages": entries})
 
 
 def receive_messages(
     mount: str, queue: QueueRef, max: int | None, wait: int | None, visibility: int | None
 ) -> Call[models.Received]:
     query = given(max=max, wait=wait, visibility=visibility)
-    path = f"{_queue(mount, queue)}/messages"
+    path = f"{queue_path(mount, queue)}/messages"
     return Call("GET", path, answer_as(models.Received), Repeatable.UNLESS_RUN, query=query, wait=_patience(wait))
 
 
 def ack_message(mount: str, queue: QueueRef, receipt_handle: str) -> Call[None]:
     query = {"receipt_handle": handle(receipt_handle)}
-    return Call("DELETE", f"{_queue(mount, queue)}/messages", nothing, query=query)
+    return Call("DELETE", f"{queue_path(mount, queue)}/messages", nothing, query=query)
 
 
 def extend_message(mount: str, queue: QueueRef, receipt_handle: str, visibility: int) -> Call[models.Lease]:
     body = {"receipt_handle": handle(receipt_handle), "visibility": visibility}
-    return Call("PATCH", f"{_queue(mount, queue)}/messages", answer_as(models.Lease), body=body)
+    return Call("PATCH", f"{queue_path(mount, queue)}/messages", answer_as(models.Lease), body=body)
 
 
 def settle_messages(
@@ -113,38 +130,26 @@ def settle_messages(
     extend: Sequence[ExtendEntry] | None,
 ) -> Call[models.Settled]:
     body = given(ack=ack, retry=retry, extend=extend)
-    return Call("POST", f"{_queue(mount, queue)}/messages/settle", answer_as(models.Settled), body=body)
+    return Call("POST", f"{queue_path(mount, queue)}/messages/settle", answer_as(models.Settled), body=body)
 
 
 def peek_dlq(mount: str, queue: QueueRef, max: int | None) -> Call[models.DeadLetters]:
-    return Call("GET", f"{_queue(mount, queue)}/dlq/messages", answer_as(models.DeadLetters), query=given(max=max))
+    return Call("GET", f"{queue_path(mount, queue)}/dlq/messages", answer_as(models.DeadLetters), query=given(max=max))
 
 
 def purge_dlq(mount: str, queue: QueueRef) -> Call[models.Purging]:
-    return Call("POST", f"{_queue(mount, queue)}/dlq/purge", answer_as(models.Purging), idempotency_key=unique())
+    return Call("POST", f"{queue_path(mount, queue)}/dlq/purge", answer_as(models.Purging), idempotency_key=unique())
 
 
 def redrive(mount: str, queue: QueueRef, max: int | None, message_ids: Sequence[str] | None) -> Call[models.Redriven]:
     body = given(max=max, message_ids=message_ids)
-    path = f"{_queue(mount, queue)}/redrive"
+    path = f"{queue_path(mount, queue)}/redrive"
     return Call("POST", path, answer_as(models.Redriven), body=body, idempotency_key=unique())
-
-
-def _queue(mount: str, queue: QueueRef) -> str:
-    return f"{mount}/queue/{segment(queue_id(queue))}"
 
 
 def _patience(wait: int | None) -> int:
     """The seconds that a server may wait; it refuses to wait for any other number."""
     return min(max(wait, 0), MAX_WAIT) if isinstance(wait, int) else 0
-
-
-def _message(queue: QueueRef, message: NewMessage) -> dict[str, Any]:
-    """The message on the wire, with a dedup id where the queue is known to need one."""
-    fields = given(**message)
-    if "dedup_id" not in fields and _is_fifo(queue) and not _hashes_bodies(queue):
-        fields["dedup_id"] = unique()
-    return fields
 
 
 def _repeatable(queue: QueueRef, messages: Sequence[Mapping[str, Any]]) -> Repeatable:

@@ -70,8 +70,8 @@ def use(user_id: UserArgument) -> None:
 def _checked(key: str, url: str | None) -> str:
     """The key, tried once where an address is known; it fails when it is refused, or what answers is not this API."""
     from naive.answers import WRONG_ADDRESS
-    from naive.client import Naive  # here, so that help and completion do not wait for the HTTP client to load
-    from naive.connection import usable_key
+    from naive.blocking.client import Naive  # here, so that help and completion do not wait for the HTTP client to load
+    from naive.server import usable_key
 
     usable = usable_key(key)
     if url is None:

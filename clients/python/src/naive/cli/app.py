@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from naive.cli import account, acting, keys, queue, users
+from naive.cli import account, acting, compute, keys, queue, users
 from naive.cli.dialect import of_usage
 from naive.cli.output import report
 from naive.cli.words import key_in, say, without_keys
@@ -92,5 +92,6 @@ def root(
 app.command("login")(account.login)
 app.command("use")(account.use)
 app.add_typer(queue.app, name="queue")
+app.add_typer(compute.app, name="compute")
 app.add_typer(users.app, name="users")
 app.add_typer(keys.app, name="keys")

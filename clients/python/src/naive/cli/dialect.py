@@ -12,14 +12,20 @@ from naive.errors import NaiveError
 _OPTIONS = {
     '"type": "fifo"': "--fifo",
     "active_tenant_user_id": "--user",
+    "batch_size": "--batch-size",
     "dedup_id": "--dedup",
     "delay_seconds": "--delay",
     "dlq true": "--dlq",
     "external_id": "--external-id",
     "force=true": "--force",
     "group_id": "--group",
+    "idle_seconds": "--idle-seconds",
+    "max_concurrency": "--max-concurrency",
     "max_receive_count": "--max-receives",
+    "messages_per_worker": "--messages-per-worker",
+    "queue_id": "--queue",
     "retention_seconds": "--retention",
+    "service_id": "--service",
     "visibility_timeout": "--visibility",
 }
 # A field with a value after it is what something has, and not what to type.

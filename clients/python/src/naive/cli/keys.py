@@ -13,7 +13,7 @@ from naive.cli.words import say
 from naive.constants import MAX_PAGE
 
 if TYPE_CHECKING:
-    from naive.client import Naive
+    from naive.blocking.client import Naive
 
 app = typer.Typer(help="The API keys of the company.", no_args_is_help=True, rich_markup_mode=None)
 

@@ -25,13 +25,16 @@ def filled_in(value: str | None) -> str | None:
     return value
 
 
-def _all_filled_in(values: Any) -> Any:  # a list of str, which Typer on Python 3.10 cannot read here
+def all_filled_in(values: Any) -> Any:  # a list of str, which Typer on Python 3.10 cannot read here
     for value in values:
         filled_in(value)
     return values
 
 
 QueueArgument = Annotated[str, typer.Argument(metavar="QUEUE", callback=filled_in, help="The queue's id or name.")]
+ServiceArgument = Annotated[
+    str, typer.Argument(metavar="SERVICE", callback=filled_in, help="The service's id or name.")
+]
 HandleArgument = Annotated[
     str,
     typer.Argument(metavar="RECEIPT_HANDLE", callback=filled_in, help="The message's handle, as `receive` gave it."),
@@ -39,7 +42,7 @@ HandleArgument = Annotated[
 HandlesArgument = Annotated[
     list[str],
     typer.Argument(
-        metavar="RECEIPT_HANDLE", callback=_all_filled_in, help="The messages' handles, as `receive` gave them."
+        metavar="RECEIPT_HANDLE", callback=all_filled_in, help="The messages' handles, as `receive` gave them."
     ),
 ]
 

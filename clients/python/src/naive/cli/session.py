@@ -11,7 +11,7 @@ from naive.cli import acting, config
 from naive.errors import NotFoundError
 
 if TYPE_CHECKING:
-    from naive.client import Naive, UserClient
+    from naive.blocking.client import Naive, UserClient
     from naive.models import Queue
 
 Result = TypeVar("Result")
@@ -34,7 +34,7 @@ def connect_company(base_url: str | None) -> Naive:
 
 def client_for(settings: config.Settings) -> Naive:
     """A client with this key for this address."""
-    from naive.client import Naive  # here, so that help and completion do not wait for the HTTP client to load
+    from naive.blocking.client import Naive  # here, so that help and completion do not wait for the HTTP client to load
 
     return Naive(settings.api_key, settings.base_url)
 
@@ -62,6 +62,17 @@ def for_queue(client: UserClient, typed: str, call: Callable[[str], Result]) -> 
     return call(_named(client, typed).id)
 
 
+def for_service(client: UserClient, typed: str, call: Callable[[str], Result]) -> Result:
+    """The same for a service."""
+    if _ID.fullmatch(typed):
+        with suppress(NotFoundError):
+            return call(typed)
+    found = client.compute.list(name=typed).services
+    if not found:
+        raise _nothing_called(typed, "service", "`naive compute list`")
+    return call(found[0].id)
+
+
 def whole_queue(client: UserClient, typed: str) -> Queue:
     """The queue that was typed as an id or a name, with all that is known of it."""
     if _ID.fullmatch(typed):
@@ -73,7 +84,11 @@ def whole_queue(client: UserClient, typed: str) -> Queue:
 def _named(client: UserClient, typed: str) -> Queue:
     found = client.queue.list(name=typed).queues
     if not found:
-        whose = acting.current()
-        among = f" among those of user {whose.user_id}, whom {whose.named_by}" if whose else ""
-        raise NotFoundError(f"No queue is called {typed!r}{among}.", hint="`naive queue list` shows those there are.")
+        raise _nothing_called(typed, "queue", "`naive queue list`")
     return found[0]
+
+
+def _nothing_called(typed: str, noun: str, where: str) -> NotFoundError:
+    whose = acting.current()
+    among = f" among those of user {whose.user_id}, whom {whose.named_by}" if whose else ""
+    return NotFoundError(f"No {noun} is called {typed!r}{among}.", hint=f"{where} shows those there are.")

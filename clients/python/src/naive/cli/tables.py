@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import singledispatch
@@ -14,14 +15,18 @@ from naive.cli.rows import Row, fields, table
 from naive.cli.words import harmless, say
 from naive.models import (
     Answer,
+    Consumer,
     DeadLetters,
     KeyPage,
+    LogPage,
     Message,
     Queue,
     QueueAttributes,
     QueuePage,
     Received,
     SentMessage,
+    Service,
+    ServicePage,
     UserPage,
 )
 
@@ -47,6 +52,39 @@ def _(page: QueuePage) -> None:
     rows = [{"name": queue.name, "type": queue.type, "dlq": queue.dlq, "id": queue.id} for queue in page.queues]
     none = "There are no queues. To make one: naive queue create --name jobs"
     _print_rows(rows, none, spare=("dlq", "type"), name=16)
+
+
+@draw.register
+def _(consumer: Consumer) -> None:
+    _print_fields(consumer.model_dump(exclude_none=True))
+
+
+@draw.register
+def _(service: Service) -> None:
+    _print_fields({**dict(service), "command": shlex.join(service.command) or None})
+
+
+@draw.register
+def _(page: ServicePage) -> None:
+    rows = [
+        {
+            "name": service.name,
+            "status": service.status,
+            "workers": f"{service.running} of {service.desired}",
+            "image": service.image,
+            "id": service.id,
+        }
+        for service in page.services
+    ]
+    none = "There are no such services on this page."
+    _print_rows(rows, none, spare=("image", "workers"), name=16, image=16)
+
+
+@draw.register
+def _(page: LogPage) -> None:
+    console = Console()
+    for line in page.lines:
+        console.print(Text(f"{line.time:%Y-%m-%d %H:%M:%S}  {harmless(line.message)}"), soft_wrap=True)
 
 
 @draw.register
@@ -113,13 +151,13 @@ def _(page: KeyPage) -> None:
     _print_rows(_without_empty(rows), "There are no keys on this page.", name=12)
 
 
-def live(queue: str, looks: Iterable[QueueAttributes]) -> None:
+def live(queue: str, looks: Iterable[tuple[QueueAttributes, Service | None]]) -> None:
     """Show each look in the place of the one before."""
     console = Console()
     with Live(console=console, auto_refresh=False) as screen:
-        for look in looks:
+        for counts, service in looks:
             title = f"{queue} at {datetime.now():%H:%M:%S}, Ctrl-C ends"
-            row = _counts(look)
+            row = {**_counts(counts), **(_workers(service) if service else {})}
             screen.update(Group(Text(title), table([row], console.width) or fields(row)), refresh=True)
 
 
@@ -130,6 +168,10 @@ def _counts(counts: QueueAttributes) -> Row:
         "delayed": counts.delayed,
         "dead letters": counts.dlq_depth,
     }
+
+
+def _workers(service: Service) -> Row:
+    return {"workers": service.running, "wanted": service.desired}
 
 
 def _without_empty(rows: Sequence[Row]) -> list[Row]:

@@ -7,9 +7,7 @@ from queue import SimpleQueue
 from threading import Lock, Thread
 
 from naive.constants import HOOK_SECONDS
-from naive.consumer.events import Event, log, write_log
-
-Hook = Callable[[Event], object]
+from naive.consumer.events import Event, Hook, log, write_log
 
 
 class Threads:

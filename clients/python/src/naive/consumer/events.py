@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -28,6 +29,9 @@ class Event:
     """What the handler raised, or what a call failed with."""
 
 
+Hook = Callable[[Event], object]
+
+
 @dataclass
 class Counts:
     """How often each thing happened in a loop that has ended."""
@@ -44,7 +48,7 @@ class Counts:
     """Leases that ended before the message was done or given back."""
     api_errors: int = 0
     unfinished: int = 0
-    """Handlers that still ran when the loop ended: their messages were given back without waiting for them."""
+    """Handlers that were not waited for: their messages were given back while they ran."""
 
     def add(self, event: Event) -> None:
         """Count an event."""

@@ -71,6 +71,8 @@ class Loop:
 
     def stop_at_once(self, now: float) -> None:
         """Give everything back, also what handlers are working on."""
+        if not self._gives_all_back:
+            self.counts.unfinished = len(self._running)
         self.stop(now)
         self._deadline = min(self._deadline, now)
         self._last_moment = min(self._last_moment, now + GIVE_BACK_SECONDS)
@@ -185,7 +187,6 @@ class Loop:
             elif now >= self._last_moment:
                 self._end(lease, "given_back" if lease.fate is Fate.GIVE_BACK else "lost", now)
         self.is_over = self.is_over or self._has_ended(now)
-        self.counts.unfinished = len(self._running) if self.is_over else 0
 
     def _has_ended(self, now: float) -> bool:
         if now >= self._last_moment:

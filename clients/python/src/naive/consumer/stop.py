@@ -56,13 +56,13 @@ class Stop:
 
 
 @contextmanager
-def heeding_signals(stop: Stop) -> Iterator[None]:
+def heeding_signals(stop: Stop, wanted: bool) -> Iterator[None]:
     """Let the signals that end a program stop the loop, a second one at once; a third does what it always does.
 
     Only the main thread can, elsewhere this does nothing. A signal that is ignored stays ignored.
     """
     heeded = [number for number in _SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
-    if current_thread() is not main_thread():
+    if not wanted or current_thread() is not main_thread():
         heeded = []
     before = {number: signal.getsignal(number) or signal.SIG_DFL for number in heeded}
     seen: list[int] = []

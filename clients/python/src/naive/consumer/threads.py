@@ -11,11 +11,11 @@ from functools import partial
 from queue import Empty, SimpleQueue
 from threading import Lock
 
-from naive.consumer.calls import Calls
+from naive.blocking.consuming import Calls
 from naive.consumer.commands import Command, Protect, Receive, Settle, Start
-from naive.consumer.daemons import Hook, Hooks, Threads
+from naive.consumer.daemons import Hooks, Threads
 from naive.consumer.delivery import Delivery
-from naive.consumer.events import Counts
+from naive.consumer.events import Counts, Hook
 from naive.consumer.loop import Loop
 from naive.consumer.protection import Protection
 from naive.consumer.settings import Settings
@@ -27,7 +27,13 @@ _LONGEST_SLEEP = 3600.0
 
 
 def run(
-    settings: Settings, calls: Calls, handler: Handler, stop: Stop, hook: Hook | None, protection: Protection | None
+    settings: Settings,
+    calls: Calls,
+    handler: Handler,
+    stop: Stop,
+    hook: Hook | None,
+    protection: Protection | None,
+    handle_signals: bool,
 ) -> Counts:
     """Work until stopped, and answer the counts; raises in the end what made the loop stop by itself."""
     if inspect.iscoroutinefunction(handler):
@@ -35,7 +41,7 @@ def run(
     hooks = Hooks(hook)
     runner = _Runner(settings, calls, handler, stop, hooks, protection)
     try:
-        with stop.telling(runner.poke), heeding_signals(stop):
+        with stop.telling(runner.poke), heeding_signals(stop, handle_signals):
             return runner.run()
     finally:
         runner.close()

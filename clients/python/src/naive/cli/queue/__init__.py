@@ -2,7 +2,7 @@
 
 import typer
 
-from naive.cli.queue import dead_letters, messages, queues, watching, work
+from naive.cli.queue import consumers, dead_letters, messages, queues, watching, work
 
 app = typer.Typer(help="Queues and their messages.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -21,3 +21,4 @@ app.command("dlq")(dead_letters.dlq)
 app.command("redrive")(dead_letters.redrive)
 app.command("purge")(queues.purge)
 app.command("delete")(queues.delete)
+app.add_typer(consumers.app, name="consumer")

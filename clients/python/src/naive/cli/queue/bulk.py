@@ -1,34 +1,23 @@
-"""Sending a file: each line is a message, sent in batches, and only what failed for the moment is sent again."""
+"""Sending a file: each line is a message."""
 
 from __future__ import annotations
 
 import json
-import random
-import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import count
 
 import typer
 
-from naive.calls.call import encode
+from naive.blocking.client import UserClient
 from naive.cli import output
 from naive.cli.dialect import translated
 from naive.cli.progress import progress
 from naive.cli.queue.lines import Line, open_file, read_lines, size_of
 from naive.cli.session import whole_queue
 from naive.cli.words import counted, say
-from naive.client import UserClient
-from naive.constants import MAX_ATTEMPTS, MAX_BATCH_BYTES, MAX_BATCH_MESSAGES
-from naive.errors import BadRequestError, NaiveError, PayloadTooLargeError, UnexpectedAnswerError
-from naive.models import EntryError, NewMessage, Queue, SendResult
-from naive.retries import backoff, entry_may_repeat, surely_not_accepted
-
-# What became of each line, by its number; a line that is not in it was not sent yet.
-Results = dict[int, SendResult]
-
-# What a request holds within its frame, and what a message takes beside itself: a comma and perhaps a dedup id.
-_ROOM = MAX_BATCH_BYTES - len(b'{"messages":[]}')
-_ENTRY_BYTES = 64
+from naive.errors import NaiveError
+from naive.models import NewMessage, Queue, SendResult
+from naive.retries import entry_may_repeat, surely_not_accepted
 
 # A queue recognises a duplicate for five minutes, in which no more than these are sent.
 _REMEMBERED = 300_000
@@ -50,7 +39,7 @@ def send_file(client: UserClient, typed: str, file: str, group: str | None, dela
 
 
 class LineSender:
-    """Sends lines to one queue and counts what became of them."""
+    """Sends lines to one queue, counts what became of them and tells it, request by request."""
 
     def __init__(self, client: UserClient, queue: Queue, group: str | None, delay: int | None, as_json: bool) -> None:
         self.sent = 0
@@ -62,93 +51,72 @@ class LineSender:
         self._group = group
         self._delay = delay
         self._as_json = as_json
+        self._waiting: deque[Line] = deque()  # lines that nothing is known of yet
+        self._known: list[tuple[Line, SendResult]] = []  # what became of lines, and is not told yet
+        self._is_stopped = False
+        self._advance: Callable[[int, str], None] = lambda steps, so_far: None
 
     def send_all(self, lines: Iterable[Line], advance: Callable[[int, str], None]) -> None:
-        """Send batch after batch; on a fifo queue no line goes after one that failed for the moment only."""
-        for batch in self._batches(lines):
-            settled = self._send(batch)
-            advance(sum(line.size for line in batch), f"Sent {self.sent:,}")
-            if not settled and self._queue.type == "fifo":
-                say(f"Stopped after line {batch[-1].number}: later lines would overtake those that failed.")
-                return
-
-    def _batches(self, lines: Iterable[Line]) -> Iterator[list[Line]]:
-        batch: list[Line] = []
-        room = _ROOM
-        for line in lines:
-            needed = self._bytes(line)
-            if batch and (len(batch) == MAX_BATCH_MESSAGES or needed > room):
-                yield batch
-                batch, room = [], _ROOM
-            batch.append(line)
-            room -= needed
-        if batch:
-            yield batch
-
-    def _send(self, batch: Sequence[Line]) -> bool:
-        """Send one batch and tell what became of it; the answer is whether every line is settled, well or badly."""
-        results: Results = {line.number: SendResult(error=line.fault) for line in batch if line.fault}
+        """Send all lines; on a fifo queue no line goes after one that failed for the moment only."""
+        self._advance = advance
         try:
-            self._deliver(batch, results)
+            self._client.queue.send_batch(self._queue, self._messages(lines), on_result=self._take)
         except NaiveError as failure:
-            self._stop(batch, results, failure)
+            self._stop(failure)
             raise
-        _name_failed(results)
-        self._count(results)
-        return not _unsettled(batch, results)
+        self._take_faulty()
+        self._tell()
 
-    def _deliver(self, batch: Sequence[Line], results: Results) -> None:
-        """Fill in the results of a batch, sending again what failed only for the moment."""
-        for attempt in count(1):
-            if unsent := _unsettled(batch, results):
-                results.update(zip((line.number for line in unsent), self._request(unsent), strict=True))
-            if attempt == MAX_ATTEMPTS or not _unsettled(batch, results):
+    def _messages(self, lines: Iterable[Line]) -> Iterator[NewMessage]:
+        """The messages, which are asked for when what is known is to be told, since a request was answered."""
+        for line in lines:
+            self._tell()
+            if self._is_stopped:
                 return
-            time.sleep(backoff(attempt, random.random()))
+            self._waiting.append(line)
+            if not line.fault:
+                yield NewMessage(body=line.body, group_id=self._group, delay_seconds=self._delay)
+        self._tell()
 
-    def _stop(self, batch: Sequence[Line], results: Results, failure: NaiveError) -> None:
+    def _take(self, message: NewMessage, result: SendResult) -> None:
+        """Take note of what became of the next line that was sent."""
+        self._take_faulty()
+        self._known.append((self._waiting.popleft(), result))
+
+    def _take_faulty(self) -> None:
+        """Take note of the lines that could not be sent at all, up to the next that could."""
+        while self._waiting and self._waiting[0].fault:
+            line = self._waiting.popleft()
+            self._known.append((line, SendResult(error=line.fault)))
+
+    def _tell(self) -> None:
+        """Tell what became of lines."""
+        known, self._known = self._known, []
+        _name_failed(known)
+        self._count(known)
+        self._advance(sum(line.size for line, _ in known), f"Sent {self.sent:,}")
+        failed_for_now = any(_failed_for_now(result) for _, result in known)
+        if failed_for_now and self._queue.type == "fifo" and not self._is_stopped:
+            self._is_stopped = True
+            say(f"Stopped after line {known[-1][0].number}: later lines would overtake those that failed.")
+
+    def _stop(self, failure: NaiveError) -> None:
         """Tell how far things came when a whole request failed: its lines share one reason, so they are one range."""
-        unsent = _unsettled(batch, results)
-        for line in unsent:
-            results.pop(line.number, None)
-        _name_failed(results)
+        shared = [line for line, result in self._known if _is_of(failure, result)]
+        _name_failed([(line, result) for line, result in self._known if line not in shared])
         doubt = "were not" if surely_not_accepted(failure) else "may have been"
-        say(f"Stopped at lines {unsent[0].number} to {unsent[-1].number}, which {doubt} sent.")
-        shared = SendResult(error=EntryError(code=failure.code, message=failure.message))
-        self._count({**results, **{line.number: shared for line in unsent}})
+        say(f"Stopped at lines {shared[0].number} to {shared[-1].number}, which {doubt} sent.")
+        self._count(self._known)
 
-    def _request(self, lines: Sequence[Line]) -> list[SendResult]:
-        if len(lines) == 1 and self._bytes(lines[0]) > _ROOM:
-            return [self._send_alone(lines[0])]
-        results = self._client.queue.send_batch(self._queue, [self._message(line) for line in lines]).results
-        if len(results) != len(lines):
-            raise UnexpectedAnswerError(f"The server answered {len(results)} results for {len(lines)} messages.")
-        return results
-
-    def _send_alone(self, line: Line) -> SendResult:
-        """Send a line that is a fair message, but escaped as JSON does not fit into a batch."""
-        try:
-            sent = self._client.queue.send(self._queue, line.body, group_id=self._group, delay_seconds=self._delay)
-        except (BadRequestError, PayloadTooLargeError) as refusal:
-            return SendResult(error=EntryError(code=refusal.code, message=refusal.message))
-        return SendResult(message_id=sent.message_id, sequence_number=sent.sequence_number)
-
-    def _message(self, line: Line) -> NewMessage:
-        return NewMessage(body=line.body, group_id=self._group, delay_seconds=self._delay)
-
-    def _bytes(self, line: Line) -> int:
-        return len(encode(self._message(line))) + _ENTRY_BYTES
-
-    def _count(self, results: Results) -> None:
-        """Count a batch, and print its results in the API's own shape for a program."""
-        failed = sum(result.error is not None for result in results.values())
-        self.failed += failed
-        self.sent += len(results) - failed
-        for result in results.values():
+    def _count(self, known: Sequence[tuple[Line, SendResult]]) -> None:
+        """Count results, and print them in the API's own shape for a program."""
+        for _, result in known:
+            self.sent += result.error is None
+            self.failed += result.error is not None
             if result.message_id and self._queue.type == "fifo":
                 self._look_for_duplicate(result.message_id)
-        if self._as_json:
-            shown = [results[number].model_dump(mode="json", exclude_none=True) for number in sorted(results)]
+        if self._as_json and known:
+            shown = [result.model_dump(mode="json", exclude_none=True) for _, result in known]
             output.emit(json.dumps({"results": shown}, ensure_ascii=False).encode())
 
     def _look_for_duplicate(self, message_id: str) -> None:
@@ -158,16 +126,15 @@ class LineSender:
             del self._ids[next(iter(self._ids))]
 
 
-def _unsettled(batch: Sequence[Line], results: Results) -> list[Line]:
-    """The lines without a result, or with one that another try may change."""
-    return [line for line in batch if line.number not in results or _failed_for_now(results[line.number])]
-
-
 def _failed_for_now(result: SendResult) -> bool:
     return result.error is not None and entry_may_repeat(result.error.code)
 
 
-def _name_failed(results: Results) -> None:
-    for number, result in sorted(results.items()):
+def _is_of(failure: NaiveError, result: SendResult) -> bool:
+    return result.error is not None and (result.error.code, result.error.message) == (failure.code, failure.message)
+
+
+def _name_failed(known: Iterable[tuple[Line, SendResult]]) -> None:
+    for line, result in known:
         if result.error is not None:
-            say(f"Line {number}: {translated(result.error.message)} ({result.error.code})")
+            say(f"Line {line.number}: {translated(result.error.message)} ({result.error.code})")

@@ -14,7 +14,7 @@ from naive.cli.words import counted, say
 from naive.constants import MAX_REDRIVE
 
 if TYPE_CHECKING:
-    from naive.client import UserClient
+    from naive.blocking.client import UserClient
     from naive.models import Redriven
 
 # Counts are approximate and a look hides a message for a moment: only this many fruitless rounds mean the end.

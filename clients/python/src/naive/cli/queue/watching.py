@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from functools import partial
 from itertools import count
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
@@ -14,10 +16,18 @@ from naive.cli import output
 from naive.cli.options import AsJson, BaseUrl, QueueArgument, User
 from naive.cli.session import connect, for_queue
 from naive.cli.streams import writing
+from naive.errors import NotFoundError
 
 if TYPE_CHECKING:
-    from naive.client import UserClient
-    from naive.models import QueueAttributes
+    from naive.blocking.client import UserClient
+    from naive.models import Queue, QueueAttributes, Service
+
+
+class Look(NamedTuple):
+    """What a queue is like at one moment."""
+
+    attributes: QueueAttributes
+    service: Service | None
 
 
 def watch(
@@ -35,7 +45,8 @@ def watch(
 ) -> None:
     """Watch how full a queue is, until Ctrl-C.
 
-    Piped, or with --json, each look is one line of JSON.
+    Where a service works for the queue, the number of its workers is shown too. Piped, or with --json, each look is
+    one line of JSON.
 
     \b
     Examples:
@@ -47,21 +58,34 @@ def watch(
     for_queue(client, queue, lambda found: show(_looks(client, found, interval, looks)))
 
 
-def _print_lines(looks: Iterable[QueueAttributes]) -> None:
-    for attributes in looks:
-        output.emit(attributes.raw_json.replace(b"\n", b" "))
+def _print_lines(looks: Iterable[Look]) -> None:
+    for look in looks:
+        line = look.attributes.model_dump(mode="json")
+        if look.service:
+            line["workers"] = {"desired": look.service.desired, "running": look.service.running}
+        output.emit(json.dumps(line).encode())
 
 
-def _draw(queue: str, looks: Iterable[QueueAttributes]) -> None:
+def _draw(queue: str, looks: Iterable[Look]) -> None:
     from naive.cli import tables  # here, since programs and help have no use for Rich
 
     with writing():
-        tables.live(queue, looks)
+        tables.live(queue, ((look.attributes, look.service) for look in looks))
 
 
-def _looks(client: UserClient, queue: str, interval: float, looks: int | None) -> Iterator[QueueAttributes]:
+def _looks(client: UserClient, queue: str, interval: float, looks: int | None) -> Iterator[Look]:
     for look in count(1):
-        yield client.queue.attributes(queue)
+        found = client.queue.get(queue)
+        yield Look(found.attributes or client.queue.attributes(queue), _service_of(client, found))
         if look == looks:
             return
         time.sleep(interval)
+
+
+def _service_of(client: UserClient, queue: Queue) -> Service | None:
+    """The service that works for the queue, if one does."""
+    if not queue.consumer or queue.consumer.get("type") != "service":
+        return None
+    with suppress(NotFoundError):  # which may go at any moment
+        return client.compute.get(client.queue.consumer.get(queue).service_id or "")
+    return None

@@ -31,7 +31,7 @@ class Posts:
         self._queue = queue
         self._report = report
         self._http = httpx.Client(
-            transport=transport_through(proxy_for(self._url)),
+            transport=transport_through(proxy_for(self._url), httpx.HTTPTransport),
             timeout=httpx.Timeout(TIMEOUT_SECONDS, read=POST_TIMEOUT_SECONDS),
             headers={"User-Agent": USER_AGENT},
         )

@@ -1,11 +1,14 @@
+# Generated from naive/aio/keys.py by `make blocking`: a change belongs there.
 """The company's API keys: the calls of `naive.keys`."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from naive.blocking.connection import Connection
 from naive.calls import keys as calls
 from naive.calls.ids import KeyRef, UserRef
-from naive.connection import Connection
-from naive.models import KeyPage, NewKey
+from naive.models import Key, KeyPage, NewKey
 
 
 class Keys:
@@ -24,6 +27,10 @@ class Keys:
     def list(self, *, limit: int | None = None, cursor: str | None = None) -> KeyPage:
         """One page of keys, revoked ones too; no key itself is shown again."""
         return self._connection.run(calls.list_keys(limit, cursor))
+
+    def list_all(self, *, limit: int | None = None) -> Iterator[Key]:
+        """Every key, asked for page by page of up to `limit` as they are taken."""
+        return self._connection.entries(lambda cursor: calls.list_keys(limit, cursor))
 
     def revoke(self, key_id: KeyRef) -> None:
         """Make a key, named by its id or by the `Key` itself, good for nothing within five seconds."""

@@ -1,23 +1,23 @@
-"""The client: where a program starts."""
+# Generated from naive/aio/client.py by `make blocking`: a change belongs there.
+"""The blocking client: where a program starts."""
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable
 from types import TracebackType
 
 import httpx
 
+from naive.blocking.compute import Compute
+from naive.blocking.connection import Connection
+from naive.blocking.keys import Keys
+from naive.blocking.queues import Queues
+from naive.blocking.users import Users
 from naive.calls import ids
 from naive.calls.call import mount
 from naive.calls.ids import UserRef
-from naive.connection import Connection
-from naive.constants import API_KEY_VARIABLE, BASE_URL_VARIABLE
-from naive.errors import ConfigurationError
-from naive.keys import Keys
-from naive.queues import Queues
-from naive.users import Users
+from naive.server import api_key_or_default, base_url_or_default
 
 
 class UserClient:
@@ -26,6 +26,7 @@ class UserClient:
     def __init__(self, connection: Connection, user_id: str | None) -> None:
         self._connection = connection
         self.queue = Queues(connection, mount(user_id))
+        self.compute = Compute(connection, mount(user_id))
 
 
 class Naive(UserClient):
@@ -43,9 +44,7 @@ class Naive(UserClient):
         transport: httpx.BaseTransport | None = None,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        key = _from_environment(API_KEY_VARIABLE, "API key") if api_key is None else api_key
-        url = _from_environment(BASE_URL_VARIABLE, "base URL") if base_url is None else base_url
-        connection = Connection(key, url, transport, sleep)
+        connection = Connection(api_key_or_default(api_key), base_url_or_default(base_url), transport, sleep)
         super().__init__(connection, user_id=None)
         self.users = Users(connection)
         self.keys = Keys(connection)
@@ -65,10 +64,3 @@ class Naive(UserClient):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def _from_environment(variable: str, what: str) -> str:
-    value = os.environ.get(variable)
-    if not value:
-        raise ConfigurationError(f"There is no {what}.", hint=f"Pass one, or set {variable}.")
-    return value

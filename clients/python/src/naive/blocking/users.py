@@ -1,10 +1,13 @@
+# Generated from naive/aio/users.py by `make blocking`: a change belongs there.
 """The company's users: the calls of `naive.users`."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from naive.blocking.connection import Connection
 from naive.calls import users as calls
 from naive.calls.ids import UserRef
-from naive.connection import Connection
 from naive.models import User, UserPage
 
 
@@ -24,6 +27,10 @@ class Users:
     def list(self, *, limit: int | None = None, cursor: str | None = None, external_id: str | None = None) -> UserPage:
         """One page of users, or with `external_id` the one that you know by it."""
         return self._connection.run(calls.list_users(limit, cursor, external_id))
+
+    def list_all(self, *, limit: int | None = None) -> Iterator[User]:
+        """Every user, asked for page by page of up to `limit` as they are taken."""
+        return self._connection.entries(lambda cursor: calls.list_users(limit, cursor, None))
 
     def get(self, user_id: UserRef) -> User:
         """A user; `default` is the one that a call without a user acts for."""
