@@ -2,6 +2,9 @@
 SHELL := /bin/sh
 PYTHON := .venv/bin/python
 SOURCES := functions layers local docs tests clients/python
+TYPESCRIPT := clients/typescript
+# npm's own record of what it has installed.
+NODE_MODULES := $(TYPESCRIPT)/node_modules/.package-lock.json
 # What `make lock` runs: hashes for every platform, the address of no registry, and in the lock's head what it is of.
 compile = UV_CUSTOM_COMPILE_COMMAND="make lock  \# of $$(git hash-object $(1).in)" .venv/bin/uv pip compile --quiet \
   --no-emit-index-url --no-emit-find-links --generate-hashes --python-version 3.13 $(if $(UPGRADE),--upgrade) \
@@ -11,7 +14,7 @@ compile = UV_CUSTOM_COMPILE_COMMAND="make lock  \# of $$(git hash-object $(1).in
 # shell, a quote in one would end it.
 .DEFAULT_GOAL := help
 .PHONY: help setup dev gate local local-down local-reset local-logs local-company reconcile test check lint template unit
-.PHONY: format lock snapshot docs blocking smoke-aws
+.PHONY: format lock snapshot docs blocking smoke-aws node
 
 help: ## List what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -24,6 +27,12 @@ dev:
 
 gate:
 	@sh local/setup.sh sam checkov
+
+node: $(NODE_MODULES)
+
+$(NODE_MODULES): $(TYPESCRIPT)/package.json $(TYPESCRIPT)/package-lock.json $(TYPESCRIPT)/.npmrc
+	@sh local/node.sh
+	@cd $(TYPESCRIPT) && npm ci --loglevel=error >/dev/null && touch node_modules/.package-lock.json
 
 local: setup ## Run the service on this machine and make a key (LOCAL_PORT=4600 for another port)
 	@$(PYTHON) -m local up $(if $(LOCAL_PORT),--port="$$LOCAL_PORT")
@@ -44,20 +53,22 @@ local-company: setup ## Make another company, print its key alone: make -s local
 reconcile: setup ## Show what functions that died have left, and the reconciler would destroy
 	@$(PYTHON) -m local reconcile
 
-test: setup lint template ## Everything: lint, types, the template, and all tests with a local stack of their own
+test: setup node lint template ## Everything: lint, types, the template, and all tests with a local stack of their own
 	@$(PYTHON) -m pytest tests/unit tests/integration -n auto
+	@cd $(TYPESCRIPT) && npm test --silent
 	@$(PYTHON) -m local run -- $(PYTHON) -m pytest tests/e2e
 
 smoke-aws: dev ## Check a stack on AWS, with your AWS credentials and a key in NAIVE_API_KEY: make smoke-aws STACK=naive
 	@$(PYTHON) -m tests.smoke $(if $(STACK),-- "$$STACK",$(error STACK is missing: make smoke-aws STACK=naive))
 
-check: gate ## The fast part: lint, types, the template, unit tests
+check: gate node ## The fast part: lint, types, the template, unit tests
 	@$(MAKE) --no-print-directory -kj2 $(if $(filter output-sync,$(.FEATURES)),--output-sync) unit lint template
 
-lint: dev
+lint: dev node
 	@$(PYTHON) -m ruff check $(SOURCES)
 	@$(PYTHON) -m ruff format --check $(SOURCES)
 	@$(PYTHON) -m mypy
+	@cd $(TYPESCRIPT) && npm run --silent lint
 
 # SAM looks once a week, and checkov always, for a newer version of itself: not here.
 template: export AWS_DEFAULT_REGION := us-east-1
@@ -73,15 +84,17 @@ template: gate
 	@.local/sam/bin/cfn-lint .local/translated.json
 	@.local/checkov/bin/checkov --config-file .checkov.yaml --file .local/translated.json
 
-unit: gate
+unit: gate node
 	@$(PYTHON) -m pytest tests/unit
+	@cd $(TYPESCRIPT) && npm test --silent
 
 snapshot: gate ## Accept what the template as it is makes, deletes and replaces
 	@$(PYTHON) -m tests.snapshot
 
-format: dev ## Format the code and mend what lint can mend
+format: dev node ## Format the code and mend what lint can mend
 	@$(PYTHON) -m ruff check --fix $(SOURCES)
 	@$(PYTHON) -m ruff format $(SOURCES)
+	@cd $(TYPESCRIPT) && npm run --silent format
 
 lock: dev ## Resolve the locks again (UPGRADE=1 for the newest versions)
 	@$(call compile,layers/runtime/requirements) --python-platform aarch64-manylinux_2_34

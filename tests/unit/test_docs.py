@@ -15,7 +15,7 @@ from typer.core import TyperGroup
 from naive.cli.app import app
 from tests.template import ROOT, routes, template
 
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), ROOT / "clients/python/README.md"])
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("clients/*/README.md")])
 HTTP_API = ROOT / "docs/http-api.md"
 USERS = "/users/{user_id}/"
 FENCE = re.compile(r"^ *```(\w*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
