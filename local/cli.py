@@ -46,6 +46,7 @@ def up(arguments: argparse.Namespace) -> None:
     say(f"  source {os.path.relpath(stack.env_file)}")
     say("  naive queue create --name jobs")
     say("""  naive queue send jobs '{"task":"resize"}'\n""")
+    say("The command of a compute service runs as a process on this machine, see docs/operating.md.\n")
 
 
 def down(arguments: argparse.Namespace) -> None:

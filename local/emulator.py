@@ -16,7 +16,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from local import processes
 from local.environments import EMULATOR, ROOT
 from local.processes import Process
-from local.stack import HOST, ROOT_KEY, Stack, refuse_busy_port
+from local.stack import HOST, IMPATIENT, ROOT_KEY, Stack, refuse_busy_port
 from local.steps import LocalError
 
 SCRIPT = ROOT / "local" / "serve.py"
@@ -45,7 +45,7 @@ def start(stack: Stack) -> None:
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-    sqs = stack.client("sqs", connect_timeout=1, read_timeout=5, retries={"total_max_attempts": 1})
+    sqs = stack.client("sqs", **IMPATIENT)
     deadline = time.monotonic() + READY_WITHIN
     while True:
         try:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from local import cluster, company, deploy, emulator, permissions, processes, routes
 from local.environments import ROOT
+from local.runner import control
 from local.stack import Stack, free_port, refuse_busy_port
 from local.steps import LocalError, say, step
 
@@ -30,19 +31,20 @@ def up(stack: Stack) -> str:
 def down(stack: Stack) -> None:
     """Stops everything and keeps the data."""
     with _alone(stack.home):
-        if not emulator.running(stack):
+        if not _running(stack):
             say(f"The local stack in {os.path.relpath(stack.home)} was not running.")
             return
         with step("Stopping the local stack"):
+            control.stop(stack)
             emulator.stop(stack)
 
 
 def reset(stack: Stack) -> None:
     """Stops everything and forgets the data."""
     with _alone(stack.home):
-        doing = "Stopping and forgetting" if emulator.running(stack) else "Forgetting"
+        doing = "Stopping and forgetting" if _running(stack) else "Forgetting"
         with step(f"{doing} the local stack and its data"):
-            emulator.kill(stack)
+            _end(stack)
             shutil.rmtree(stack.state, ignore_errors=True)
             stack.env_file.unlink(missing_ok=True)
 
@@ -59,7 +61,7 @@ def run(command: list[str]) -> int:
         try:
             code = _call(command, stack, base_url)
         finally:
-            emulator.kill(stack)
+            _end(stack)
         if code == 0:
             shutil.rmtree(stack.home)
     return code
@@ -73,6 +75,7 @@ def _bring_up(stack: Stack) -> str:
         raise LocalError(f"The local stack already runs on port {here}: make local-down stops it first.")
     try:
         if here is None:
+            control.stop(stack)  # Its emulator has died, and the next one may listen elsewhere.
             with step(f"Starting the emulator on port {stack.port}"):
                 emulator.start(stack)
         deploy.deploy(stack)
@@ -84,13 +87,28 @@ def _bring_up(stack: Stack) -> str:
         with step("Waiting for the API to answer"):
             company.wait_healthy(stack, base_url)
         company.ensure(stack, base_url)
+        if not control.whole(stack):
+            with step("Starting the runner of services"):
+                control.stop(stack)
+                control.start(stack)
     except BaseException:
         if here is None:
             # Killed, not stopped: a half-made stack must not be saved over the data of the last one.
-            emulator.kill(stack)
+            _end(stack)
             say("  Stopped again what had been started.")
         raise
     return base_url
+
+
+def _running(stack: Stack) -> bool:
+    """Whether there is anything to stop."""
+    return emulator.running(stack) or control.running(stack)
+
+
+def _end(stack: Stack) -> None:
+    """Stops everything without saving the data; what runs for services can still finish with the API."""
+    control.stop(stack)
+    emulator.kill(stack)
 
 
 @contextmanager
@@ -110,7 +128,7 @@ def _discard_abandoned(folder: Path) -> None:
     try:
         with _alone(folder):
             _end_command(folder)
-            emulator.kill(Stack(folder, 0))
+            _end(Stack(folder, 0))
             shutil.rmtree(folder)
     except LocalError:
         return

@@ -6,7 +6,7 @@ import subprocess
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 PROC = Path("/proc")
@@ -19,11 +19,21 @@ class Process:
     pid: int
     started: str
     command: str
+    parent: int = field(default=0, compare=False)
+    """Who started it, or adopted it since."""
 
     @property
     def identity(self) -> str:
         """What no other process has, also once it is over."""
         return f"{self.pid} {self.started}"
+
+    @property
+    def session(self) -> int | None:
+        """What it shares with all that it starts, unless those leave it; None once it is over."""
+        try:
+            return os.getsid(self.pid)
+        except OSError:
+            return None
 
 
 def running() -> list[Process]:
@@ -33,6 +43,15 @@ def running() -> list[Process]:
     else:
         found = _from_ps("-A")
     return [process for process in found if process]
+
+
+def with_descendants(ancestors: Callable[[Process], bool]) -> list[Process]:
+    """The processes of which this holds, and all that they have started which still have their parents."""
+    everybody = running()
+    found = {process.pid for process in everybody if ancestors(process)}
+    while more := {process.pid for process in everybody if process.parent in found} - found:
+        found |= more
+    return [process for process in everybody if process.pid in found]
 
 
 def send(process: Process, number: signal.Signals) -> None:
@@ -61,16 +80,16 @@ def _from_proc(entry: Path) -> Process | None:
         command = (entry / "cmdline").read_bytes().decode(errors="replace").rstrip("\0").replace("\0", " ")
     except OSError:
         return None
-    return None if fields[0] in "ZX" else Process(int(entry.name), fields[19], command)
+    return None if fields[0] in "ZX" else Process(int(entry.name), fields[19], command, int(fields[1]))
 
 
 def _from_ps(*which: str) -> list[Process | None]:
     listing = subprocess.run(
-        ["ps", *which, "-ww", "-o", "pid=,stat=,lstart=,command="], capture_output=True, text=True, check=False
+        ["ps", *which, "-ww", "-o", "pid=,ppid=,stat=,lstart=,command="], capture_output=True, text=True, check=False
     )
     return [from_ps_line(line) for line in listing.stdout.splitlines()]
 
 
 def from_ps_line(line: str) -> Process | None:
-    pid, state, *rest = line.split(maxsplit=7)
-    return None if state.startswith("Z") else Process(int(pid), " ".join(rest[:5]), " ".join(rest[5:]))
+    pid, parent, state, *rest = line.split(maxsplit=8)
+    return None if state.startswith("Z") else Process(int(pid), " ".join(rest[:5]), " ".join(rest[5:]), int(parent))

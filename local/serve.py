@@ -1,19 +1,55 @@
-"""Runs the emulator; a script of its own, since that has an interpreter of its own.
+"""Runs the emulator, with what it lacks mended where that can be done nowhere else.
 
-Its web server gives open requests three seconds when it is told to stop, and only then saves the state. But from Python
-3.12 on, closing the socket first waits for every connection, and so for each long poll that nobody waits for any more.
+A script of its own, since the emulator has an interpreter of its own.
 """
 
 import asyncio
+import json
+from typing import Any
 
 # The environment that the types are checked in does not have it.
 from ministack.app import main  # type: ignore[import-not-found]
+from ministack.services import cloudwatch_logs  # type: ignore[import-not-found]
+
+_PAGE = 5000
+"""Lines an answer at most: the emulator itself gives twice as many."""
+
+_all_log_events = cloudwatch_logs._filter_log_events
 
 
-async def _wait_for_nobody(self: asyncio.Server) -> None:
-    return
+async def wait_for_nobody(self: asyncio.Server) -> None:
+    """In place of waiting for every connection that is open when the emulator is told to stop.
+
+    Its web server gives open requests three seconds, and only then saves the state. But from Python 3.12 on, closing
+    the socket first waits for each long poll that nobody waits for any more.
+    """
+
+
+def filter_log_events(asked: dict[str, Any]) -> Any:
+    """As on AWS, the lines of the streams that have the prefix, and a token where there are more of them.
+
+    The token is when the last line was written, and how many of that time were given.
+    """
+    since, _, given = asked.get("nextToken", f"{asked.get('startTime', 0)}:0").partition(":")
+    streams = cloudwatch_logs._log_groups.get(cloudwatch_logs._resolve_log_group_name(asked), {}).get("streams", {})
+    prefix = asked.get("logStreamNamePrefix", "")
+    names = asked.get("logStreamNames") or [name for name in streams if name.startswith(prefix)]
+    limit = min(asked.get("limit", _PAGE), _PAGE)
+    # Of no names, the emulator would take all.
+    narrowed = {"logStreamNames": names or [""], "startTime": int(since), "limit": int(given) + limit + 1}
+    status, headers, body = _all_log_events({**asked, **narrowed})
+    if status != 200:
+        return status, headers, body
+    events = json.loads(body)["events"][int(given) :]
+    answer = {"events": events[:limit], "searchedLogStreams": []}
+    if len(events) > limit:
+        last = events[limit - 1]["timestamp"]
+        same = sum(event["timestamp"] == last for event in events[:limit])
+        answer["nextToken"] = f"{last}:{same + (int(given) if last == int(since) else 0)}"
+    return status, headers, json.dumps(answer).encode()
 
 
 if __name__ == "__main__":
-    asyncio.Server.wait_closed = _wait_for_nobody  # type: ignore[method-assign]  # that is the point
+    asyncio.Server.wait_closed = wait_for_nobody  # type: ignore[method-assign]  # that is the point
+    cloudwatch_logs._filter_log_events = filter_log_events
     main()

@@ -4,6 +4,7 @@ import os
 import platform
 import socket
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,10 @@ HOST = "127.0.0.1"
 PORT = 4566
 # The emulator takes this key for the account's root; everyone else is held to their IAM policies.
 ROOT_KEY = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_DEFAULT_REGION": REGION}
+
+
+IMPATIENT: dict[str, Any] = {"connect_timeout": 1, "read_timeout": 5, "retries": {"total_max_attempts": 1}}
+"""A client's settings, for whoever tries again anyway."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +68,7 @@ class Stack:
     # boto3's typing is one overload a service, which a name that varies cannot pick from.
     def client(self, service: Any, **settings: Any) -> Any:
         """A client of this stack's AWS, whatever profile or proxy the caller's environment names."""
-        return boto3.session.Session().client(
+        return _session().client(
             service,
             endpoint_url=self.endpoint,
             region_name=REGION,
@@ -71,6 +76,12 @@ class Stack:
             aws_secret_access_key=ROOT_KEY["AWS_SECRET_ACCESS_KEY"],
             config=Config(proxies={}, **settings),
         )
+
+
+@cache
+def _session() -> boto3.session.Session:
+    """One for all clients, which share what they know of AWS; they are made in one thread."""
+    return boto3.session.Session()
 
 
 def refuse_busy_port(port: int) -> None:

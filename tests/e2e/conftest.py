@@ -4,8 +4,9 @@ import json
 import os
 import subprocess
 import sys
+import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -88,6 +89,15 @@ class Api:
 def unique() -> str:
     """A name that no other test has."""
     return f"t-{uuid.uuid4().hex[:12]}"
+
+
+def eventually[Found](look: Callable[[], Found], good: Callable[[Found], bool], seconds: float = 60) -> Found:
+    """What is seen once it is good, which it must be in so many seconds."""
+    patience = time.monotonic() + seconds
+    while not good(seen := look()):
+        assert time.monotonic() < patience, seen
+        time.sleep(0.1)
+    return seen
 
 
 def client(key: str) -> httpx.Client:

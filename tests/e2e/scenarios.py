@@ -326,7 +326,7 @@ def delete_user(api: Api) -> Steps:
 
     def act() -> None:
         done(api("DELETE", f"/v1/users/{user}"), status=204)
-        patience = time.monotonic() + 5
+        patience = time.monotonic() + 20
         while record("USER", user) and time.monotonic() < patience:
             time.sleep(0.1)
         expect_gone(("USER", user))
@@ -543,8 +543,13 @@ def with_function(api: Api) -> str:
 
 
 def with_service(api: Api, **settings: Any) -> tuple[str, str]:
-    """A queue and the service that works it off."""
+    """A queue and the service that works it off, however many services its user has."""
     queue = api.queue(**settings)
+    operator("dynamodb").update_item(
+        **where("USER", record("QUEUE", queue)["user"]["S"]),
+        UpdateExpression="SET services = :none",
+        ExpressionAttributeValues={":none": {"N": "0"}},
+    )
     return queue, api.service(queue_id=queue)
 
 
@@ -632,7 +637,7 @@ def new_key(api: Api, **fields: Any) -> str:
 
 
 def user_with_everything(api: Api) -> tuple[str, list[tuple[str, str]]]:
-    """A user with a sealed key, two queues (one with a webhook) and two services, which have a task role.
+    """A user with a sealed key, three queues (one with a webhook, one with a service) and three services.
 
     The kinds and ids of all these.
     """
@@ -645,7 +650,9 @@ def user_with_everything(api: Api) -> tuple[str, list[tuple[str, str]]]:
         belongings += [(kind, thing["id"]) for thing in made]
     consumer = f"/v1/users/{user}/queue/{belongings[0][1]}/consumer"
     done(api("POST", consumer, {"type": "webhook", "url": NOBODY} | FEW), status=201)
-    return user, belongings
+    worked = done(api("POST", f"/v1/users/{user}/queue", {"name": unique()}), status=201)["id"]
+    worker = done(api("POST", f"/v1/users/{user}/compute", api.new_service(queue_id=worked)), status=201)["id"]
+    return user, [*belongings, ("SERVICE", worker), ("QUEUE", worked)]
 
 
 def retire(user: str, belongings: list[tuple[str, str]]) -> None:

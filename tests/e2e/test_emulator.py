@@ -5,6 +5,7 @@ Each test fails once an emulator has closed the gap: then what fills it can go, 
 
 import io
 import json
+import subprocess
 import time
 import zipfile
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
+from local.environments import EMULATOR
 from tests.e2e.conftest import Api, assumed, operator, unique
 
 TRUST = {"Effect": "Allow", "Principal": {"AWS": "*"}, "Action": "sts:AssumeRole"}
@@ -65,6 +67,65 @@ def test_it_shows_a_queues_policy_the_roles_session_which_stage_local_admits_too
             sqs.send_message(QueueUrl=url, MessageBody="x")
         allow_only(url, role_arn.replace(":iam:", ":sts:").replace(":role/", ":assumed-role/") + "/*")
         sqs.send_message(QueueUrl=url, MessageBody="x")
+
+
+def test_its_tasks_are_no_processes_so_that_local_runner_starts_them() -> None:
+    ecs, name = operator("ecs"), unique()
+    container = {"name": "x", "image": "no/such", "command": ["no-such-command"], "memory": 512}
+    ecs.create_cluster(clusterName=name)
+    ecs.register_task_definition(family=name, containerDefinitions=[container])
+    (task,) = ecs.run_task(cluster=name, taskDefinition=name)["tasks"]
+    assert task["lastStatus"] == "RUNNING", "on AWS it is PROVISIONING, and then stops"
+    ecs.stop_task(cluster=name, task=task["taskArn"])
+    ecs.deregister_task_definition(taskDefinition=f"{name}:1")
+    ecs.delete_cluster(cluster=name)
+
+
+def test_its_queues_tell_cloudwatch_nothing_so_that_local_runner_sets_their_alarms(api: Api) -> None:
+    api.send(api.queue())
+    assert operator("cloudwatch").list_metrics(Namespace="AWS/SQS")["Metrics"] == []
+
+
+def test_it_judges_an_alarm_by_all_queues_so_that_local_runner_tells_it_no_metrics() -> None:
+    cloudwatch, namespace = operator("cloudwatch"), unique()
+    metrics = [{"MetricName": "Depth", "Dimensions": [{"Name": "QueueName", "Value": name}]} for name in ("a", "b")]
+    names = [f"{namespace}-{number}" for number in range(2)]
+    for name, metric in zip(names, metrics, strict=True):
+        cloudwatch.put_metric_alarm(
+            AlarmName=name,
+            Namespace=namespace,
+            **metric,
+            Statistic="Maximum",
+            Period=60,
+            EvaluationPeriods=1,
+            Threshold=0,
+            ComparisonOperator="GreaterThanThreshold",
+        )
+    try:
+        cloudwatch.put_metric_data(Namespace=namespace, MetricData=[{**metrics[0], "Value": 1}])
+        found = cloudwatch.describe_alarms(AlarmNames=names)["MetricAlarms"]
+        assert [alarm["StateValue"] for alarm in found] == ["ALARM", "ALARM"]
+    finally:
+        cloudwatch.delete_alarms(AlarmNames=names)
+
+
+def test_it_gives_all_lines_of_a_log_group_and_no_token_which_local_serve_mends() -> None:
+    script = """
+import json
+from ministack.services import cloudwatch_logs as logs
+call = lambda action, **data: json.loads(getattr(logs, action)({"logGroupName": "g", **data})[2] or "{}")
+call("_create_log_group")
+for stream in "a/1", "b/1":
+    call("_create_log_stream", logStreamName=stream)
+    events = [{"timestamp": number, "message": stream} for number in (1, 2)]
+    call("_put_log_events", logStreamName=stream, logEvents=events)
+print(json.dumps([call("_filter_log_events", logStreamNamePrefix="b/"), call("_filter_log_events", limit=1)]))
+"""
+    # Without what mends it.
+    run = subprocess.run([EMULATOR.python, "-c", script], capture_output=True, text=True, check=True)
+    by_prefix, first = json.loads(run.stdout.splitlines()[-1])
+    assert {event["logStreamName"] for event in by_prefix["events"]} == {"a/1", "b/1"}
+    assert (len(first["events"]), "nextToken" in first) == (1, False)
 
 
 def test_it_takes_a_change_of_a_lease_that_is_over_so_that_refusal_is_tested_without_it(api: Api) -> None:

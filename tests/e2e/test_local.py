@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -13,7 +14,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.e2e.conftest import Api, unique
+from local import processes
+from tests.e2e.conftest import Api, eventually, unique
 from tests.template import ROOT
 
 
@@ -60,6 +62,16 @@ class Local:
         listed = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
         return [line for line in listed.splitlines() if str(self.home) in line and " -m local " not in line]
 
+    def tasks(self) -> int:
+        """How many processes run for the services of this stack that name it in their command."""
+        return sum(line.startswith("sh -c ") for line in self.processes())
+
+    def kill_runner(self) -> None:
+        """Leave the runner no time for anything."""
+        for process in processes.running():
+            if f" -m local.runner {self.home} " in process.command:
+                processes.send(process, signal.SIGKILL)
+
 
 def free_port() -> int:
     with socket.socket() as probe:
@@ -74,7 +86,7 @@ def local(tmp_path: Path) -> Iterator[Local]:
     stack("reset")
 
 
-def test_data_keys_and_leases_survive_down_and_up_and_nothing_is_left_behind(local: Local) -> None:
+def test_data_keys_leases_and_services_survive_down_and_up_and_nothing_is_left_behind(local: Local) -> None:
     said = local.up()
     assert "naive queue create --name jobs" in said
     assert (local.home / "env").stat().st_mode & 0o777 == 0o600
@@ -87,6 +99,8 @@ def test_data_keys_and_leases_survive_down_and_up_and_nothing_is_left_behind(loc
         api.send(queue, "kept")
         api.send(queue, "leased")
         api.receive(queue, wait=5, visibility=600)
+        api.service(command=["sh", "-c", f": {local.home}; sleep 600 & wait"])
+        eventually(local.tasks, lambda tasks: tasks == 1)
     other = local("company", unique()).stdout.splitlines()
     assert len(other) == 1
     assert re.fullmatch(r"nv_sk_live_[A-Za-z0-9_-]{43}", other[0])
@@ -106,6 +120,12 @@ def test_data_keys_and_leases_survive_down_and_up_and_nothing_is_left_behind(loc
         counts = api.counts(queue)
         assert (counts["depth"], counts["in_flight"]) == (1, 1)
         assert stranger("GET", "/v1/queue").json() == {"queues": [], "next_cursor": None}
+
+    eventually(local.tasks, lambda tasks: tasks == 1)
+    local.kill_runner()
+    eventually(local.tasks, lambda tasks: tasks == 0)
+    local.up()
+    eventually(local.tasks, lambda tasks: tasks == 1)
 
     local("reset")
     assert local.processes() == []

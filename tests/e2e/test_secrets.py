@@ -221,16 +221,10 @@ def leaks(place: str, texts: Iterable[str]) -> Iterator[Finding]:
 
 def log() -> Iterator[str]:
     """Every line that the functions and Lambda itself have logged, and the streams' names."""
-    logs, start = operator("logs"), 0
-    while True:
-        # The emulator gives the oldest ten thousand and no token for the rest.
-        events = logs.filter_log_events(logGroupName=GROUP, startTime=start)["events"]
-        for event in events:
+    for page in operator("logs").get_paginator("filter_log_events").paginate(logGroupName=GROUP):
+        for event in page["events"]:
             yield event["message"]
             yield event["logStreamName"]
-        if not events or events[-1]["timestamp"] == start:
-            return
-        start = events[-1]["timestamp"]
 
 
 @contextmanager

@@ -9,15 +9,17 @@ from pathlib import Path
 import pytest
 
 from local import cluster, company, deploy, emulator, lifecycle, permissions, processes, routes
+from local.runner import control
 from local.stack import Stack, free_port
 from local.steps import LocalError
 
 
 class Emulator:
-    """Stands in for the real one: it only remembers whether it runs and what was done to it."""
+    """Stands in for the real one and its runner: it only remembers what runs and what was done."""
 
     def __init__(self) -> None:
         self.port: int | None = None
+        self.runs = False
         self.done: list[str] = []
         self.told: list[str] = []
 
@@ -33,6 +35,15 @@ class Emulator:
         self.port = None
         self.done.append("kill")
 
+    def run(self) -> None:
+        self.runs = True
+        self.done.append("run")
+
+    def end(self) -> None:
+        if self.runs:
+            self.done.append("end")
+        self.runs = False
+
 
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> Emulator:
@@ -41,6 +52,10 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Emulator:
         monkeypatch.setattr(emulator, name, getattr(fake, name))
     monkeypatch.setattr(emulator, "port", lambda _stack: fake.port)
     monkeypatch.setattr(emulator, "running", lambda _stack: fake.port is not None)
+    monkeypatch.setattr(control, "start", lambda _stack: fake.run())
+    monkeypatch.setattr(control, "stop", lambda _stack: fake.end())
+    monkeypatch.setattr(control, "running", lambda _stack: fake.runs)
+    monkeypatch.setattr(control, "whole", lambda _stack: fake.runs)
     monkeypatch.setattr(deploy, "deploy", lambda _stack: None)
     monkeypatch.setattr(deploy, "outputs", lambda _stack: {"ApiId": "abc"})
     monkeypatch.setattr(routes, "sync", lambda _stack: None)
@@ -66,13 +81,43 @@ def _fail(_stack: Stack) -> None:
 
 def test_it_answers_where_the_api_is(fake: Emulator, stack: Stack) -> None:
     assert lifecycle.up(stack) == f"http://127.0.0.1:{stack.port}/_aws/execute-api/abc"
-    assert fake.done == ["start"]
+    assert fake.done == ["start", "run"]
 
 
 def test_one_that_runs_is_not_started_again(fake: Emulator, stack: Stack) -> None:
     lifecycle.up(stack)
     lifecycle.up(stack)
-    assert fake.done == ["start"]
+    assert fake.done == ["start", "run"]
+
+
+def test_a_runner_that_has_died_is_started_again(fake: Emulator, stack: Stack) -> None:
+    lifecycle.up(stack)
+    fake.runs = False
+    lifecycle.up(stack)
+    assert fake.done == ["start", "run", "run"]
+
+
+def test_a_runner_whose_emulator_has_died_is_ended_before_the_next_begins(fake: Emulator, stack: Stack) -> None:
+    lifecycle.up(stack)
+    fake.port = None
+    lifecycle.up(stack)
+    assert fake.done == ["start", "run", "end", "start", "run"]
+
+
+def test_a_runner_that_does_not_start_ends_what_was_started(
+    fake: Emulator, stack: Stack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(control, "start", _fail)
+    with pytest.raises(LocalError):
+        lifecycle.up(stack)
+    assert fake.done == ["start", "kill"]
+
+
+def test_a_runner_that_is_left_alone_is_stopped_too(fake: Emulator, stack: Stack) -> None:
+    lifecycle.up(stack)
+    fake.port = None
+    lifecycle.down(stack)
+    assert fake.done == ["start", "run", "end", "stop"]
 
 
 def test_services_are_told_where_the_api_is_each_time_since_another_port_is_another_address(
@@ -101,7 +146,7 @@ def test_a_failed_redeployment_leaves_the_running_stack_alone(
     monkeypatch.setattr(deploy, "deploy", _fail)
     with pytest.raises(LocalError):
         lifecycle.up(stack)
-    assert fake.done == ["start"]
+    assert fake.done == ["start", "run"]
 
 
 def test_another_port_is_refused_while_it_runs(fake: Emulator, stack: Stack) -> None:
@@ -126,7 +171,7 @@ def test_reset_forgets_the_data_and_the_key(fake: Emulator, stack: Stack) -> Non
     lifecycle.up(stack)
     stack.state.mkdir()
     lifecycle.reset(stack)
-    assert fake.done == ["start", "kill"]
+    assert fake.done == ["start", "run", "end", "kill"]
     assert not stack.state.exists()
     assert not stack.env_file.exists()
 
@@ -135,7 +180,7 @@ def test_down_keeps_the_data_and_the_key(fake: Emulator, stack: Stack) -> None:
     lifecycle.up(stack)
     stack.state.mkdir()
     lifecycle.down(stack)
-    assert fake.done == ["start", "stop"]
+    assert fake.done == ["start", "run", "end", "stop"]
     assert stack.state.exists()
     assert stack.env_file.exists()
 
@@ -176,7 +221,7 @@ def test_a_run_gives_the_command_a_stack_of_its_own_and_leaves_nothing(home: Pat
 
 def test_a_failed_run_answers_the_commands_code_and_keeps_the_logs_until_the_next(fake: Emulator, home: Path) -> None:
     assert lifecycle.run([sys.executable, "-c", "raise SystemExit(7)"]) == 7
-    assert fake.done == ["start", "kill"]
+    assert fake.done == ["start", "run", "end", "kill"]
     assert len(list(home.iterdir())) == 1
     assert lifecycle.run([sys.executable, "-c", ""]) == 0
     assert list(home.iterdir()) == []
@@ -214,4 +259,4 @@ def test_a_run_notes_its_command_for_the_next(home: Path) -> None:
 def test_an_interrupt_reaches_the_command_and_ends_the_stack_afterwards(fake: Emulator, home: Path) -> None:
     end_itself = f"import os, signal; os.kill(os.getppid(), {int(signal.SIGINT)}); raise SystemExit(2)"
     assert lifecycle.run([sys.executable, "-c", end_itself]) == 2
-    assert fake.done == ["start", "kill"]
+    assert fake.done == ["start", "run", "end", "kill"]
