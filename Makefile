@@ -103,6 +103,7 @@ lock: dev ## Resolve the locks again (UPGRADE=1 for the newest versions)
 blocking: dev ## Write the Python client that blocks from the asynchronous one
 	@$(PYTHON) clients/python/scripts/blocking.py
 
-docs: dev ## Write the CLI reference and the OpenAPI document again
+docs: dev ## Write the CLI reference, the OpenAPI document and the plots again
 	@$(PYTHON) clients/python/scripts/cli_reference.py > docs/cli.md
 	@PYTHONPATH=layers/tenancy $(PYTHON) -m docs.openapi
+	@$(PYTHON) -m docs.plots

@@ -173,12 +173,12 @@ def rights_that_give_rights(template: Template) -> Iterator[str]:
 
 
 def functions_that_a_queue_could_invoke(template: Template) -> Iterator[str]:
-    """Mappings are made to nothing that only operators and our own code invoke, and only what is tagged is read."""
-    served = {*routes(template).values(), *(_function_of(mapping) for mapping in _mappings(template).values())}
+    """Mappings are made to nothing that only operators and our own code call, and only what is tagged is read."""
+    served = set(routes(template).values())
     mighty = {
         f":function:${{AWS::StackName}}-{folder(function).removeprefix('functions/')}"
         for name, function in functions(template).items()
-        if name not in served and folder(function) not in FED_BY_MAPPINGS
+        if name not in served and folder(function) not in FED_BY_MAPPINGS | CONSUMERS
     }
     for name, document in _policies(template):
         for statement in _listed(document["Statement"]):

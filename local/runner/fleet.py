@@ -117,8 +117,11 @@ class Fleet:
             try:
                 crew.tasks.append(self._start(crew, service))
             except (CannotStart, BotoCoreError, ClientError) as fault:
-                print(f"{service.name}: {fault}", flush=True)
-                return crew.failed()
+                if str(fault) not in crew.told:
+                    print(f"{service.name}: {fault}", flush=True)
+                crew.told.add(str(fault))
+                crew.failed()
+                return
 
     def _start(self, crew: Crew, service: Service) -> Task:
         container, task = services.container(self._ecs, service.definition), uuid.uuid4().hex
@@ -128,7 +131,6 @@ class Fleet:
         except CannotStart as fault:
             self._agent.dismiss(task)
             if str(fault) not in crew.told:
-                crew.told.add(str(fault))
                 self._output.say(container.log_group, stream, str(fault))
             raise
         self._output.follow(container.log_group, stream, started.output)

@@ -19,6 +19,7 @@ from tenancy.names import service_name
 from tenancy.registry import queue_key
 from tenancy.scaling import DOZE_SECONDS, LATE_SECONDS, STEADY_SECONDS, SURE_SECONDS
 from tests.integration.conftest import Api, Calls, Context, aws_fault, forget_grants
+from tests.integration.lambdas import deploy_ours, mappings
 from tests.integration.leftovers import operator
 from tests.integration.test_crashes import Died, dying, hooked, meanwhile
 
@@ -149,6 +150,23 @@ def asleep(api: Api, calls: Calls, clock: Frozen, queue: str) -> Scaled:
     return one
 
 
+def scheduled(one: Scaled) -> dict[str, int]:
+    """What goes on in the whole account, or will, without anybody asking for it; alarms apart, which wait."""
+    ecs, tasks = operator("ecs"), 0
+    for arn in ecs.list_services(cluster="workers")["serviceArns"]:
+        (service,) = ecs.describe_services(cluster="workers", services=[arn])["services"]
+        tasks += service["desiredCount"] + service["runningCount"] + service["pendingCount"]
+    one.gather()
+    going_on = {
+        "tasks": tasks + len(ecs.list_tasks(cluster="workers")["taskArns"]),
+        "ticks": len(one.ticks),
+        "mappings": len([mapping for mapping in mappings() if mapping["State"] != "Disabled"]),
+        "rules": len(operator("events").list_rules()["Rules"]),
+        "schedules": len(operator("scheduler").list_schedules()["Schedules"]),
+    }
+    return {what: count for what, count in going_on.items() if count}
+
+
 def named(one: Scaled) -> str:
     return f"nv-test-{one.api.user.replace('-', '')[:24]}-{one.queue.replace('-', '')}"
 
@@ -257,10 +275,22 @@ def test_it_goes_to_zero_and_then_nothing_is_scheduled(scaled: Scaled) -> None:
     scaled.done(handle)
     scaled.pass_by(60 + STEADY_SECONDS)
     assert (scaled.desired, scaled.shown()["last_scale_reason"]) == (0, "idle for 60 s")
+    assert scheduled(scaled) == {"ticks": 1}
     scaled.pass_by(DOZE_SECONDS + STEADY_SECONDS)
+    assert scheduled(scaled) == {}
     before = len(scaled.calls.made)
     scaled.pass_by(24 * 3600)
-    assert (scaled.calls.made[before:], scaled.ticks, scaled.state["mode"]) == ([], [], "asleep")
+    assert (scaled.calls.made[before:], scaled.state["mode"]) == ([], "asleep")
+
+
+def test_a_paused_function_or_webhook_has_nothing_scheduled(api: Api, calls: Calls) -> None:
+    deploy_ours()
+    queue = api.queue()
+    api.consumer(queue, type="webhook", url="http://127.0.0.1:9/hook")
+    one = Scaled(api, calls, Frozen(), queue, "none")
+    assert scheduled(one) == {"mappings": 1}
+    assert api("PATCH", f"/v1/queue/{queue}/consumer", {"paused": True}).status == 200
+    assert scheduled(one) == {}
 
 
 def test_it_has_as_many_workers_as_the_messages_need(scaled: Scaled) -> None:

@@ -144,10 +144,11 @@ def test_whoever_has_run_for_a_while_is_started_again_at_once(world: World, monk
     assert world.fleet._crews["s"].failures == 0
 
 
-def test_what_cannot_start_is_told_once_to_the_owner_and_tried_again(world: World) -> None:
+def test_what_cannot_start_is_told_once_and_tried_again(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     world.service("no-such-command")
     world.until(lambda _: world.fleet._crews["s"].failures > 2)
     assert logged(1) == ["no-such-command cannot be run: No such file or directory."]
+    assert capsys.readouterr().out.count("no-such-command") == 1
     assert list((world.stack.scratch / "tasks").iterdir()) == []
 
 
