@@ -14,7 +14,7 @@ compile = UV_CUSTOM_COMPILE_COMMAND="make lock  \# of $$(git hash-object $(1).in
 # shell, a quote in one would end it.
 .DEFAULT_GOAL := help
 .PHONY: help setup dev gate local local-down local-reset local-logs local-company reconcile test check lint template unit
-.PHONY: format lock snapshot docs blocking smoke-aws node
+.PHONY: format lock snapshot docs reference blocking smoke-aws node
 
 help: ## List what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -102,6 +102,10 @@ lock: dev ## Resolve the locks again (UPGRADE=1 for the newest versions)
 
 blocking: dev ## Write the Python client that blocks from the asynchronous one
 	@$(PYTHON) clients/python/scripts/blocking.py
+
+reference: dev node ## Write the references of both libraries into the folders clients/*/reference
+	@$(PYTHON) clients/python/scripts/reference.py
+	@cd $(TYPESCRIPT) && npm run --silent reference
 
 docs: dev ## Write the CLI reference, the OpenAPI document and the plots again
 	@$(PYTHON) clients/python/scripts/cli_reference.py > docs/cli.md

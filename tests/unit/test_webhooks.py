@@ -17,6 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from standardwebhooks import Webhook
 
+import naive.webhooks
+from naive import InvalidWebhookError, WebhookMessage
 from tenancy import webhooks
 from tenancy.webhooks import Outcome, Record, Target
 from tests.receiver import Authority, Behaviour, Call, Receiver, answering, receiving
@@ -119,6 +121,29 @@ def test_the_body_arrives_byte_for_byte_and_signed(receiver: Receiver, body: str
     (received,) = receiver.requests
     assert received.body == body.encode()
     Webhook(SECRET).verify(received.body, received.headers, json_parse=False)
+
+
+@pytest.mark.parametrize("body", ["plain", "", "\u00e9\u4e16\U0001f600\n", "x" * (1 << 20)])
+def test_the_python_client_takes_a_delivery_for_what_it_is(receiver: Receiver, body: str) -> None:
+    attributes = {"colour": {"stringValue": "r\u00f6t", "dataType": "String"}}
+    system = {**SAMPLE["attributes"], "ApproximateReceiveCount": "3", "MessageGroupId": "g-1"}
+    deliver(receiver.url, record(body, messageAttributes=attributes, attributes=system))
+    (received,) = receiver.requests
+    assert naive.webhooks.verify(SECRET, received.headers, received.body) == WebhookMessage(
+        message_id=SAMPLE["messageId"],
+        body=body,
+        queue_id=QUEUE,
+        receive_count=3,
+        group_id="g-1",
+        attributes={"colour": "r\u00f6t"},
+    )
+    for headers, content in (
+        (received.headers, received.body + b"!"),
+        (received.headers | {"webhook-id": "m-2"}, received.body),
+        (received.headers | {"webhook-timestamp": str(int(received.headers["webhook-timestamp"]) + 1)}, received.body),
+    ):
+        with pytest.raises(InvalidWebhookError, match="signature"):
+            naive.webhooks.verify(SECRET, headers, content)
 
 
 @pytest.mark.parametrize(

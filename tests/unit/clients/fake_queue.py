@@ -31,6 +31,7 @@ class FakeQueue:
     about: dict[str, object] = field(default_factory=queue_json)
     intercept: Callable[[str, str], Answer | None] = lambda method, path: None
     """Answers instead of the queue where it gives something, by method and path."""
+    sent: list[dict[str, Any]] = field(default_factory=list)
     acked: list[str] = field(default_factory=list)
     given_back: list[tuple[str, int]] = field(default_factory=list)
     extended: list[str] = field(default_factory=list)
@@ -82,9 +83,19 @@ class FakeQueue:
             return instead
         if path.endswith("/settle"):
             return 200, self._settle(json.loads(content))
+        if path.endswith("/batch"):
+            return 200, {"results": [self._send(message) for message in json.loads(content)["messages"]]}
+        if path.endswith("/messages") and method == "POST":
+            return 201, self._send(json.loads(content))
         if path.endswith("/messages"):
             return 200, {"messages": self._receive(int(query["max"]), float(query["wait"]), int(query["visibility"]))}
         return 200, {"queues": [self.about], "next_cursor": None} if path.endswith("/queue") else self.about
+
+    def _send(self, message: dict[str, Any]) -> object:
+        self.sent.append(message)
+        id = f"m-{len(self.sent)}"
+        self.put(id, **message)
+        return {"message_id": id}
 
     def _receive(self, most: int, wait: float, visibility: int) -> list[object]:
         with self._changed:

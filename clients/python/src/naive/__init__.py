@@ -149,21 +149,20 @@ __all__ = [
 ]
 
 
-_HOMES = (
-    "naive.errors",
-    "naive.blocking.client",
-    "naive.aio.client",
-    "naive.models",
-    "naive.consumer.delivery",
-    "naive.consumer.events",
-    "naive.consumer.stop",
-)
+# A program loads the client that it uses and not the other, and none where it needs an error or a model alone.
+_CLIENTS = {
+    "AsyncNaive": "naive.aio.client",
+    "AsyncUserClient": "naive.aio.client",
+    "Naive": "naive.blocking.client",
+    "UserClient": "naive.blocking.client",
+}
+_HOMES = ("naive.errors", "naive.models", "naive.consumer.delivery", "naive.consumer.events", "naive.consumer.stop")
 
 
 def __getattr__(name: str) -> Any:
     """Load a public name when it is first used: the command line's help and completion need no HTTP client."""
     if name in __all__:
-        for home in _HOMES:
+        for home in (_CLIENTS[name],) if name in _CLIENTS else _HOMES:
             module = import_module(home)
             if hasattr(module, name):
                 return getattr(module, name)

@@ -22,6 +22,11 @@ from naive.server import api_key_or_default, base_url_or_default
 class AsyncUserClient:
     """Everything that one user of the company has."""
 
+    queue: AsyncQueues
+    """Queues, their messages and their consumers."""
+    compute: AsyncCompute
+    """Services, which are workers that the service runs."""
+
     def __init__(self, connection: AsyncConnection, user_id: str | None) -> None:
         self._connection = connection
         self.queue = AsyncQueues(connection, mount(user_id))
@@ -34,6 +39,11 @@ class AsyncNaive(AsyncUserClient):
     It acts for the user that the key is sealed to, or else for the company's default user; `for_user` names
     another. `users` and `keys` are the company's, whoever it acts for.
     """
+
+    users: AsyncUsers
+    """The company's users."""
+    keys: AsyncKeys
+    """The company's keys."""
 
     def __init__(
         self,

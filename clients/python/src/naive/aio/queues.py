@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from naive.aio.connection import AsyncConnection
@@ -30,6 +31,7 @@ from naive.models import (
 )
 
 if TYPE_CHECKING:
+    from naive.consumer.delivery import Around
     from naive.consumer.events import Counts, Hook
     from naive.consumer.stop import Stop
     from naive.consumer.tasks import Handler
@@ -41,6 +43,9 @@ class AsyncQueues:
     A `Queue` tells more than an id: messages for a fifo queue then always have a dedup id, so that a send
     can be repeated safely after any failure.
     """
+
+    consumer: AsyncConsumers
+    """What works a queue off by itself: a function, a webhook or a service."""
 
     def __init__(self, connection: AsyncConnection, mount: str) -> None:
         self._connection = connection
@@ -226,7 +231,9 @@ class AsyncQueues:
             protected=protection is not None,
         )
         asked = AsyncCalls(self._connection, self._mount, found.id)
-        return await tasks.run(settings, asked, handler, stop or Stop(), on_event, protection, handle_signals)
+        return await tasks.run(
+            settings, asked, handler, stop or Stop(), on_event, protection, handle_signals, self._around(found)
+        )
 
     async def peek_dlq(self, queue: QueueRef, *, max: int | None = None) -> DeadLetters:
         """Look at dead-lettered messages without taking them."""
@@ -241,3 +248,7 @@ class AsyncQueues:
     ) -> Redriven:
         """Move dead-lettered messages back to the queue: up to `max` of them, or those named."""
         return await self._connection.run(calls.redrive(self._mount, queue, max, message_ids))
+
+    def _around(self, queue: Queue) -> Around:
+        """What each handler of a queue runs in."""
+        return lambda message: nullcontext()

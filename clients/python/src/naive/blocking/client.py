@@ -23,6 +23,11 @@ from naive.server import api_key_or_default, base_url_or_default
 class UserClient:
     """Everything that one user of the company has."""
 
+    queue: Queues
+    """Queues, their messages and their consumers."""
+    compute: Compute
+    """Services, which are workers that the service runs."""
+
     def __init__(self, connection: Connection, user_id: str | None) -> None:
         self._connection = connection
         self.queue = Queues(connection, mount(user_id))
@@ -35,6 +40,11 @@ class Naive(UserClient):
     It acts for the user that the key is sealed to, or else for the company's default user; `for_user` names
     another. `users` and `keys` are the company's, whoever it acts for.
     """
+
+    users: Users
+    """The company's users."""
+    keys: Keys
+    """The company's keys."""
 
     def __init__(
         self,

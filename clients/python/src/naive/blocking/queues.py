@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from naive.blocking.connection import Connection
@@ -31,6 +32,7 @@ from naive.models import (
 )
 
 if TYPE_CHECKING:
+    from naive.consumer.delivery import Around
     from naive.consumer.events import Counts, Hook
     from naive.consumer.stop import Stop
     from naive.consumer.threads import Handler
@@ -42,6 +44,9 @@ class Queues:
     A `Queue` tells more than an id: messages for a fifo queue then always have a dedup id, so that a send
     can be repeated safely after any failure.
     """
+
+    consumer: Consumers
+    """What works a queue off by itself: a function, a webhook or a service."""
 
     def __init__(self, connection: Connection, mount: str) -> None:
         self._connection = connection
@@ -227,7 +232,9 @@ class Queues:
             protected=protection is not None,
         )
         asked = Calls(self._connection, self._mount, found.id)
-        return threads.run(settings, asked, handler, stop or Stop(), on_event, protection, handle_signals)
+        return threads.run(
+            settings, asked, handler, stop or Stop(), on_event, protection, handle_signals, self._around(found)
+        )
 
     def peek_dlq(self, queue: QueueRef, *, max: int | None = None) -> DeadLetters:
         """Look at dead-lettered messages without taking them."""
@@ -240,3 +247,7 @@ class Queues:
     def redrive(self, queue: QueueRef, *, max: int | None = None, message_ids: Sequence[str] | None = None) -> Redriven:
         """Move dead-lettered messages back to the queue: up to `max` of them, or those named."""
         return self._connection.run(calls.redrive(self._mount, queue, max, message_ids))
+
+    def _around(self, queue: Queue) -> Around:
+        """What each handler of a queue runs in."""
+        return lambda message: nullcontext()

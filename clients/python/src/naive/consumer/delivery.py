@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
 from pydantic import PrivateAttr
 
 from naive.models import Message
@@ -44,3 +47,7 @@ class Delivery(Message):
     def lose(self) -> None:
         """Tell the handler that the message is no longer its own."""
         self._lost = True
+
+
+Around = Callable[[Delivery], AbstractContextManager[object]]
+"""What a handler runs in: made for each message, entered before it and left after it."""

@@ -15,7 +15,7 @@ from naive.aio.consuming import AsyncCalls
 from naive.aio.either import tell
 from naive.constants import HOOK_SECONDS
 from naive.consumer.commands import Command, Protect, Receive, Settle, Start
-from naive.consumer.delivery import Delivery, Retry
+from naive.consumer.delivery import Around, Delivery, Retry
 from naive.consumer.events import Counts, Event, Hook, log, write_log
 from naive.consumer.loop import Loop
 from naive.consumer.protection import Protection
@@ -38,10 +38,11 @@ async def run(
     hook: Hook | None,
     protection: Protection | None,
     handle_signals: bool,
+    around: Around,
 ) -> Counts:
     """Work until stopped, and answer the counts; raises in the end what made the loop stop by itself."""
     hooks = _Hooks(hook)
-    runner = _Runner(settings, calls, handler, stop, hooks, protection)
+    runner = _Runner(settings, calls, handler, stop, hooks, protection, around)
     try:
         with stop.telling(runner.poke), heeding_signals(stop, handle_signals):
             return await runner.run()
@@ -63,6 +64,7 @@ class _Runner:
         stop: Stop,
         hooks: _Hooks,
         protection: Protection | None,
+        around: Around,
     ) -> None:
         self._loop = Loop(settings, random.random, time.monotonic())
         self._calls = calls
@@ -70,6 +72,7 @@ class _Runner:
         self._stop = stop
         self._hooks = hooks
         self._protection = protection
+        self._around = around
         self._threads = asyncio.get_running_loop()
         self._happened = asyncio.Event()
         self._handling: dict[asyncio.Task[None], Delivery] = {}
@@ -164,10 +167,11 @@ class _Runner:
     async def _handle(self, start: Start) -> None:
         error: BaseException | None = None
         try:
-            working = self._handler(start.lease.delivery)
-            if not inspect.isawaitable(working):
-                raise TypeError("The handler is not asynchronous: it has to be an `async def`.")
-            await working
+            with self._around(start.lease.delivery):
+                working = self._handler(start.lease.delivery)
+                if not inspect.isawaitable(working):
+                    raise TypeError("The handler is not asynchronous: it has to be an `async def`.")
+                await working
         except asyncio.CancelledError as cancelled:
             error = Retry() if start.lease.delivery.lost else cancelled
         except BaseException as raised:  # also a SystemExit, which would end the whole program

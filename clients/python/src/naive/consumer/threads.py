@@ -14,7 +14,7 @@ from threading import Lock
 from naive.blocking.consuming import Calls
 from naive.consumer.commands import Command, Protect, Receive, Settle, Start
 from naive.consumer.daemons import Hooks, Threads
-from naive.consumer.delivery import Delivery
+from naive.consumer.delivery import Around, Delivery
 from naive.consumer.events import Counts, Hook
 from naive.consumer.loop import Loop
 from naive.consumer.protection import Protection
@@ -34,12 +34,13 @@ def run(
     hook: Hook | None,
     protection: Protection | None,
     handle_signals: bool,
+    around: Around,
 ) -> Counts:
     """Work until stopped, and answer the counts; raises in the end what made the loop stop by itself."""
     if inspect.iscoroutinefunction(handler):
         raise TypeError("The handler is asynchronous: calling it would not run it.")
     hooks = Hooks(hook)
-    runner = _Runner(settings, calls, handler, stop, hooks, protection)
+    runner = _Runner(settings, calls, handler, stop, hooks, protection, around)
     try:
         with stop.telling(runner.poke), heeding_signals(stop, handle_signals):
             return runner.run()
@@ -61,6 +62,7 @@ class _Runner:
         stop: Stop,
         hooks: Hooks,
         protection: Protection | None,
+        around: Around,
     ) -> None:
         self._loop = Loop(settings, random.random, time.monotonic())
         self._calls = calls
@@ -68,6 +70,7 @@ class _Runner:
         self._stop = stop
         self._hooks = hooks
         self._protection = protection
+        self._around = around
         self._threads = Threads()
         self._inbox: SimpleQueue[Callable[[], None]] = SimpleQueue()  # what has happened, as calls of the loop
         self._lock = Lock()
@@ -146,10 +149,11 @@ class _Runner:
     def _handle(self, start: Start) -> None:
         error: BaseException | None = None
         try:
-            result = self._handler(start.lease.delivery)
-            if inspect.iscoroutine(result):
-                result.close()
-                raise TypeError("The handler is asynchronous: what it gave back was not run.")
+            with self._around(start.lease.delivery):
+                result = self._handler(start.lease.delivery)
+                if inspect.iscoroutine(result):
+                    result.close()
+                    raise TypeError("The handler is asynchronous: what it gave back was not run.")
         except BaseException as raised:  # also a SystemExit, which would end this thread and nothing else
             error = raised
         self._report(partial(self._loop.finished, start, error))
