@@ -14,7 +14,7 @@ compile = UV_CUSTOM_COMPILE_COMMAND="make lock  \# of $$(git hash-object $(1).in
 # shell, a quote in one would end it.
 .DEFAULT_GOAL := help
 .PHONY: help setup dev gate local local-down local-reset local-logs local-company reconcile test check lint template unit
-.PHONY: format lock snapshot docs reference blocking smoke-aws node
+.PHONY: format lock snapshot docs reference blocking smoke-aws node bench
 
 help: ## List what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -95,6 +95,9 @@ format: dev node ## Format the code and mend what lint can mend
 	@$(PYTHON) -m ruff check --fix $(SOURCES)
 	@$(PYTHON) -m ruff format $(SOURCES)
 	@cd $(TYPESCRIPT) && npm run --silent format
+
+bench: dev ## Measure how long programs take to import the Python library, against what it depends on
+	@$(PYTHON) -m tests.benchmarks
 
 lock: dev ## Resolve the locks again (UPGRADE=1 for the newest versions)
 	@$(call compile,layers/runtime/requirements) --python-platform aarch64-manylinux_2_34

@@ -1,0 +1,1 @@
+"""What takes time, measured side by side in one run, since machines differ and are noisy: only ratios tell."""
