@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx
 
-from tests.e2e.conftest import Api, invoked, operator, output, unique
+from tests.e2e.conftest import Api, invoked, operator, output, records, unique
 
 type Steps = list[Callable[[], object]]
 """An operation that is ready to be run, step by step; one raises Failed when it does not do all that it should."""
@@ -587,6 +587,20 @@ def put_to_sleep(queue: str) -> None:
     state["M"] |= {"n": {"N": "4000000000"}, "mode": {"S": "asleep"}, "look_at": {"NULL": True}}
     leave("QUEUE", queue, due="service", consumer=consumer, scaling=state)
     operator("cloudwatch").delete_alarms(AlarmNames=[name])
+
+
+def abandon_services() -> None:
+    """Lets nobody look at any queue, and removes all services from ECS: hundreds would slow down what follows."""
+    for item in records("Registry"):
+        if "scaling" in item:
+            operator("dynamodb").update_item(
+                **where("QUEUE", item["id"]["S"]), UpdateExpression="REMOVE scaling, consumer, mapping, due, due_at"
+            )
+    for page in operator("ecs").get_paginator("list_services").paginate(cluster="naive-local"):
+        for arn in page["serviceArns"]:
+            operator("ecs").delete_service(cluster="naive-local", service=arn.rpartition("/")[2], force=True)
+    alarms = operator("cloudwatch").describe_alarms()["MetricAlarms"]
+    operator("cloudwatch").delete_alarms(AlarmNames=[alarm["AlarmName"] for alarm in alarms])
 
 
 def fed_record(arn: str, message_id: str, body: str, handle: str) -> dict[str, Any]:

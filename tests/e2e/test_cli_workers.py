@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import BIN, Api, client, invoked, unique
+from tests.e2e.conftest import BIN, Api, client, eventually, invoked, unique
 from tests.e2e.test_cli_tenancy import KeyHolder, words
 
 
@@ -51,7 +51,8 @@ def test_a_service_without_a_queue_starts_stops_and_scales(own: KeyHolder) -> No
     assert own.json("compute", "stop", "web")["desired"] == 0
     assert own.json("compute", "start", "web")["desired"] == 1
     assert own.json("compute", "show", "web")["name"] == "web"
-    assert own.json("compute", "logs", "web") == {"lines": [], "next_cursor": None}
+    logs = eventually(lambda: own.json("compute", "logs", "web"), lambda logs: bool(logs["lines"]))
+    assert ({line["message"] for line in logs["lines"]}, logs["next_cursor"]) == ({"1"}, None)
 
 
 def test_a_webhook_is_set_paused_and_removed(own: KeyHolder) -> None:

@@ -16,7 +16,7 @@ import pytest
 
 from local import permissions
 from tests.e2e.conftest import Api, client, invoked, operator, unique
-from tests.e2e.scenarios import ASLEEP, CAME_BACK, KEPT, LEFT, REFUSED, SCENARIOS, Failed, Steps
+from tests.e2e.scenarios import ASLEEP, CAME_BACK, KEPT, LEFT, REFUSED, SCENARIOS, Failed, Steps, abandon_services
 from tests.template import functions
 
 type Document = dict[str, Any]
@@ -159,6 +159,12 @@ UNSEEN_OF_ALL = {
     COUNTING: "did not count the request",
     "dynamodb:UpdateItem table/Idempotency": "409 request_in_progress",  # Not the request, but a repeat of it.
 }
+
+
+@pytest.fixture(scope="module", autouse=True)
+def tidied_up() -> Iterator[None]:
+    yield
+    abandon_services()
 
 
 def test_every_function_has_a_scenario() -> None:

@@ -158,7 +158,7 @@ def listed_key(company: Api, key_id: str) -> Any:
 
 
 def test_a_revoked_key_is_refused_everywhere_within_5_s(company: Api, made: Any) -> None:
-    ids = {"user_id": made["user_id"], "id": company.queue(), "key_id": made["key_id"]}
+    ids = things_of(company, made)
     with holding_a_key(company) as (holder, key_id):
         statuses = asking_everything(holder, ids)
         statuses()
@@ -174,6 +174,16 @@ def test_a_revoked_key_is_refused_everywhere_within_5_s(company: Api, made: Any)
     assert [folder for folder, status in later if status != 401] == []
 
 
+def things_of(company: Api, made: Any) -> dict[str, str]:
+    """One thing of each kind that a path can name."""
+    return {
+        "user_id": made["user_id"],
+        "id": company.queue(),
+        "service_id": company.service(),
+        "key_id": made["key_id"],
+    }
+
+
 def asking_everything(api: Api, ids: dict[str, str]) -> Callable[[], list[tuple[str, int]]]:
     """Asks every route for something that it refuses, though only whoever has a key: function and status of each."""
 
@@ -186,20 +196,20 @@ def asking_everything(api: Api, ids: dict[str, str]) -> Callable[[], list[tuple[
 
 def test_a_sealed_key_manages_nothing_and_stays_with_its_user(company: Api, made: Any) -> None:
     user = new_user(company)
-    foreign = {"user_id": made["user_id"], "id": company.queue(), "key_id": made["key_id"]}
+    foreign = things_of(company, made)
     with holding_a_key(company, user["id"]) as (holder, _):
-        own = holder.queue()
-        assert company("GET", f"/v1/users/{user['id']}/queue/{own}").status_code == 200
+        own = {"id": holder.queue(), "service_id": holder.service()}
+        assert company("GET", f"/v1/users/{user['id']}/queue/{own['id']}").status_code == 200
         for path in ("/v1/users/me", f"/v1/users/{user['id']}"):
             assert holder("GET", path).json() == user
 
         def refusals(method: str, path: str, folder: str) -> Iterator[tuple[str, tuple[int, str]]]:
             mine = path.format(**{**foreign, "user_id": user["id"]})
             away = {"X-Naive-User-Id": made["user_id"]}
-            yield "key_subject_mismatch", error(holder(method, path.format(**foreign | {"id": own}), headers=away))
+            yield "key_subject_mismatch", error(holder(method, path.format(**foreign | own), headers=away))
             if "{user_id}" in path:
-                yield "key_subject_mismatch", error(holder(method, path.format(**foreign | {"id": own})))
-            if "{id}" in path:
+                yield "key_subject_mismatch", error(holder(method, path.format(**foreign | own)))
+            if "{id}" in path or "{service_id}" in path:
                 yield "not_found", error(holder(method, mine))
             if path in MANAGEMENT and folder != "get_user":
                 yield "forbidden", error(holder(method, mine))

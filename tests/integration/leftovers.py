@@ -88,11 +88,12 @@ def traces(user: str) -> list[Any]:
 
 
 def booked(company: str) -> tuple[int, int]:
-    """The concurrency that a company's record says that its consumers have, and what they have."""
+    """The concurrency that a company's record says that its consumers have, and what they have or AWS may have."""
     key = registry.company_key(company)
     queues = [item for item in stored() if item["sk"]["S"] == "QUEUE" and item["company"]["S"] == company]
-    consumers = [item["consumer"]["M"] for item in queues if "consumer" in item]
-    own = sum(int(consumer["max_concurrency"]["N"]) for consumer in consumers if "max_concurrency" in consumer)
+    own = sum(
+        max(_number(queue, "consumer", "max_concurrency"), _number(queue, "mapping", "booked")) for queue in queues
+    )
     return table.read([key])[key]["concurrency"], own
 
 
@@ -101,3 +102,7 @@ def counted(user: str, what: str = "queue") -> tuple[int, int]:
     key, prefix = registry.user_key(user), f"{what.upper()}_NAME#"
     names = [item for item in stored() if item["pk"]["S"] == key[0] and item["sk"]["S"].startswith(prefix)]
     return table.read([key])[key][f"{what}s"], len(names)
+
+
+def _number(item: Any, of: str, name: str) -> int:
+    return int(item.get(of, {}).get("M", {}).get(name, {}).get("N", 0))

@@ -142,7 +142,7 @@ def assert_tidy(api: Api, patch: pytest.MonkeyPatch, number: int | None) -> None
     later(62, patch)
     planned = reconcile({"dry_run": True}, Context(240))
     done = [{**action, "outcome": action["outcome"].removeprefix("would be ")} for action in planned]
-    assert reconcile({}, Context(240)) == done
+    assert [action for action in reconcile({}, Context(240)) if action["outcome"] != "looked at"] == done
     assert reconcile({}, Context(240)) == []
     listed = api("GET", "/v1/compute").json["services"]
     assert len(listed) == number or (number is None and len(listed) <= 1)

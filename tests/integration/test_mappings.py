@@ -119,6 +119,26 @@ def test_further_changes_meanwhile_are_noted_and_the_last_one_counts(api: Api, s
     assert (mapping["BatchSize"], mapping["ScalingConfig"]) == (5, {"MaximumConcurrency": 5})
 
 
+def test_nobody_gets_more_concurrency_by_lowering_or_removing_what_lambda_still_has(
+    api: Api, slow: SlowLambda, roles: dict[str, str], after: Clock
+) -> None:
+    lowered, removed = api.queue("lowered"), api.queue("removed")
+    for queue in lowered, removed:
+        api.consumer(queue, **FUNCTION, max_concurrency=20)
+    assert ask(api, lowered, "PATCH", {"max_concurrency": 2}).status == 200
+    assert ask(api, removed, "DELETE").status == 204
+    assert booked(api.company) == (40, 40)
+    answer = ask(api, api.queue("third"), "POST", FUNCTION | {"max_concurrency": 11})
+    assert (answer.status, answer.code) == (429, "rate_limited")
+    slow.rest()
+    after(31)
+    outcomes()
+    slow.rest()
+    after(200)
+    outcomes()
+    assert booked(api.company) == (2, 2)
+
+
 def test_a_mapping_that_is_removed_while_it_is_being_made_goes_before_its_role(
     api: Api, slow: SlowLambda, roles: dict[str, str], after: Clock
 ) -> None:
@@ -126,7 +146,7 @@ def test_a_mapping_that_is_removed_while_it_is_being_made_goes_before_its_role(
     api.consumer(queue, **FUNCTION)
     assert ask(api, queue, "DELETE").status == 204
     assert ask(api, queue, "GET").status == 404
-    assert booked(api.company) == (0, 0)
+    assert booked(api.company) == (10, 10), "Lambda may do so much until the mapping is gone"
     assert (functions(), admitted(queue)) == (["resize Enabled 10"], [roles["resize"]])
     after(31)
     assert outcomes() == ["not finished"], "it is still being made"
@@ -172,7 +192,7 @@ def test_a_queue_that_is_destroyed_while_its_mapping_is_being_made_leaves_nothin
     queue = api.queue()
     api.consumer(queue, **FUNCTION)
     assert api("DELETE", f"/v1/queue/{queue}").status == 204
-    assert booked(api.company) == (0, 0)
+    assert booked(api.company) == (10, 10)
     assert len(fed()) == 1
     after(31)
     assert outcomes() == ["not finished"]
@@ -192,7 +212,7 @@ def test_a_queue_waits_with_its_end_for_whoever_may_make_a_mapping_of_it(
     ask(api, queue, "POST", FUNCTION)
     assert answers == [204]
     assert len(fed()) == 1, "it was made after the queue was destroyed"
-    assert booked(api.company) == (0, 0)
+    assert booked(api.company) == (10, 10)
     assert api("GET", f"/v1/queue/{queue}").status == 404
     after(31)
     assert outcomes() == ["destroyed"]
@@ -262,9 +282,9 @@ def test_aws_that_cannot_take_it_now_is_503_and_there_is_no_consumer(
     assert answer.status == status
     assert "secret" not in answer.text
     assert ask(api, queue, "GET").status == 404
-    assert booked(api.company) == (0, 0)
     after(1)
     outcomes()
+    assert booked(api.company) == (0, 0)
     assert (stored(), fed(), admitted(queue)) == (before, [], [])
     calls.fail(operation)
     api.consumer(queue, **FUNCTION)

@@ -346,6 +346,22 @@ def test_a_stop_pauses_and_a_start_goes_on(scaled: Scaled) -> None:
     assert (started["desired"], scaled.desired) == (1, 1)
 
 
+def test_a_worker_gets_nothing_new_while_its_consumer_is_paused(scaled: Scaled) -> None:
+    (parameter,) = operator("ssm").describe_parameters()["Parameters"]
+    key = operator("ssm").get_parameter(Name=parameter["Name"], WithDecryption=True)["Parameter"]["Value"]
+    worker = Api(scaled.api.company, scaled.api.user, key)
+    scaled.send()
+    scaled.send()
+    assert len(worker.receive(scaled.queue)) == 1
+    assert scaled.api("PATCH", f"/v1/queue/{scaled.queue}/consumer", {"paused": True}).status == 200
+    forget_grants()
+    assert worker.receive(scaled.queue) == [], "it would never be done, and so never end"
+    assert len(scaled.api.receive(scaled.queue)) == 1, "its owner may"
+    assert scaled.api("PATCH", f"/v1/queue/{scaled.queue}/consumer", {"paused": False}).status == 200
+    scaled.send()
+    assert len(worker.receive(scaled.queue)) == 1
+
+
 def test_the_alarm_wakes_where_no_sender_did(scaled: Scaled) -> None:
     (made,) = alarms()
     assert (made["AlarmName"], made["AlarmActions"]) == (named(scaled), [ALARM_TOPIC])
@@ -496,6 +512,20 @@ def test_a_service_that_becomes_a_consumer_is_told_of_the_queue_and_looked_at(
     definition = operator("ecs").describe_task_definition(taskDefinition=found[0]["taskDefinition"])
     (container,) = definition["taskDefinition"]["containerDefinitions"]
     assert {"name": "NAIVE_QUEUE_ID", "value": queue} in container["environment"]
+
+
+def test_a_running_service_that_gets_an_idle_queue_goes_to_zero(api: Api, calls: Calls, clock: Frozen) -> None:
+    queue, service = api.queue(), api.service()
+    assert api("POST", f"/v1/compute/{service}/scale", {"count": 3}).status == 200
+    api.consumer(queue, type="service", service_id=service, max=1)
+    one = Scaled(api, calls, clock, queue, service)
+    assert (one.desired, one.shown()["last_scale_reason"]) == (0, "a queue's consumer")
+
+
+def test_a_stop_stops_whatever_count_there_is(scaled: Scaled) -> None:
+    name = service_name("test", scaled.api.user, scaled.service)
+    operator("ecs").update_service(cluster="workers", service=name, desiredCount=5)
+    assert scaled.api("POST", f"/v1/compute/{scaled.service}/stop").json["desired"] == 0
 
 
 def test_what_is_stored_of_looks_goes_with_the_consumer(scaled: Scaled) -> None:

@@ -22,12 +22,19 @@ def mapping(consumer: Mapping[str, Any]) -> Item:
     """What AWS may have once it is tried to have it follow."""
     match consumer["type"]:
         case "function":
-            return {"function": consumer["function"], "role": consumer["role"], "uuid": None}
+            found = {"function": consumer["function"], "role": consumer["role"]}
         case "webhook":
             # Its role is one of ours, which every queue admits.
-            return {"function": WEBHOOK_WORKER, "role": None, "uuid": None}
+            found = {"function": WEBHOOK_WORKER, "role": None}
         case _:
             return {"service_id": consumer["service_id"]}
+    return {**found, "uuid": None, "booked": consumer["max_concurrency"]}
+
+
+def is_free_for(item: Item, consumer: Mapping[str, Any]) -> bool:
+    """Whether nothing has to be undone before AWS can follow: at most somebody has begun to make just this."""
+    unknown = {"booked": None}
+    return "mapping" not in item or {**item["mapping"], **unknown} == {**mapping(consumer), **unknown}
 
 
 def arrange(item: Item, how: Callable[[Queue, Item, Item], str]) -> Item:
@@ -40,7 +47,8 @@ def arrange(item: Item, how: Callable[[Queue, Item, Item], str]) -> Item:
         scaler.attach(queue, consumer["service_id"])
         return engagements.note(item, {**item, "due": "service", "due_at": int(time.time())})
     uuid = how(queue, noted, consumer)
-    return engagements.note(item, without({**item, "mapping": {**noted, "uuid": uuid}}, "due", "due_at"))
+    made = {**noted, "uuid": uuid, "booked": consumer["max_concurrency"]}
+    return engagements.note(item, without({**item, "mapping": made}, "due", "due_at"))
 
 
 def undo(item: Item) -> Item:
@@ -112,4 +120,5 @@ def settle(item: Item) -> bool:
 
 
 def _is_for(noted: Item, consumer: Mapping[str, Any] | None) -> bool:
-    return consumer is not None and {**noted, "uuid": None} == {"uuid": None, **mapping(consumer)}
+    known = {"uuid": None, "booked": None}
+    return consumer is not None and {**noted, **known} == {**mapping(consumer), **known}

@@ -10,7 +10,7 @@ from dataclasses import replace
 from secrets import token_bytes
 from typing import Any, Literal, TypedDict
 
-from tenancy import addresses, arrangements, engagements, lambdas, mappings, registry, scaler
+from tenancy import addresses, arrangements, engagements, lambdas, mappings, registry, scaler, services
 from tenancy.engagements import claim, is_busy, without
 from tenancy.errors import Conflict, InvalidInput, NotFound
 from tenancy.mappings import Busy
@@ -96,8 +96,9 @@ def create(queue: Queue, settings: Settings, *, allow_loopback: bool = False) ->
         registry.require_time(replace(queue_of(item), consumer=consumer), item["visibility_timeout"])
         wanted = {**item, "consumer": consumer} | ({"scaling": scaler.first()} if consumer["type"] == "service" else {})
         # What was made for another one is undone first, by the reconciler, and nobody is to be disturbed.
-        if item.get("mapping", mapping := arrangements.mapping(consumer)) == mapping and not is_busy(item):
-            wanted |= {"mapping": mapping, **claim()}
+        if arrangements.is_free_for(item, consumer) and not is_busy(item):
+            wanted |= {"mapping": arrangements.mapping(consumer), **claim()}
+            engagements.keep_booked(wanted, item)
         return wanted, engagements.holding(queue, consumer, secret)
 
     done = engagements.write(queue, add)
@@ -106,8 +107,8 @@ def create(queue: Queue, settings: Settings, *, allow_loopback: bool = False) ->
             arrangements.arrange(done.after, mappings.make)
         except (Busy, ConditionFailed):
             pass  # The reconciler goes on.
-        except Exception:
-            engagements.take_back(done.after)
+        except Exception as fault:
+            engagements.take_back(done.after, made=not isinstance(fault, InvalidInput | Conflict))
             raise
     shown: Any = _view(consumer) | ({"secret": secret} if consumer["type"] == "webhook" else {})
     made: NewConsumer = shown
@@ -123,6 +124,7 @@ def change(queue: Queue, settings: Settings) -> ConsumerView:
         _require_fields(item["consumer"]["type"], settings)
         wanted = {**item, "consumer": {**item["consumer"], **settings}}
         _require_order(wanted["consumer"])
+        engagements.keep_booked(wanted, item)
         return wanted if "due" in item else wanted | claim(), []
 
     done = engagements.write(queue, alter)
@@ -192,6 +194,7 @@ def _made(queue: Queue, settings: Settings, allow_loopback: bool) -> Item:
             addresses.resolve(endpoint, allow_loopback=allow_loopback)
             known = {"timeout": WEBHOOK_SECONDS}
         case "service":
+            known = {"key_id": services.find(queue.user, settings["service_id"]).key_id}
             defaults = {"min": 0, "max": 10, "messages_per_worker": 10, "idle_seconds": 60}
     consumer = {**defaults, **settings, "paused": False, "created_at": str(time.time()), **known}
     _require_order(consumer)

@@ -1,17 +1,19 @@
 """What a queue's record says of its consumer, and what is written with it.
 
 `consumer` is what is wanted, and `mapping` what AWS may have for it, which is undone before anything else is made.
+What a company's consumers may do at once is booked for the greater of the two, so nobody gets more by changing often.
 While AWS is not as it is wanted, the record is due as "consumer", and `due_at` is when nobody is at it any more.
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from tenancy import employment, services, table
 from tenancy.aws import COMPANY_CONCURRENCY
-from tenancy.errors import NotFound, RateLimited, RequestInProgress
+from tenancy.errors import QUOTA_SECONDS, NotFound, RateLimited, RequestInProgress
 from tenancy.registry import Queue, company_key, queue_key
 from tenancy.table import ConditionFailed, Item, Write
 from tenancy.telemetry import log_unhandled
@@ -40,11 +42,10 @@ def write(queue: Queue, step: Callable[[Item], tuple[Item, list[Write]]]) -> Wri
     for _ in range(_TRIES):
         item = _read(queue)
         after, besides = step(item)
-        more = _concurrency(after) - _concurrency(item)
         try:
-            table.transact([_record(item, after), *_booked(queue.company, more), *besides])
+            table.transact([_record(item, after), *_booked(item, after), *besides])
         except ConditionFailed:
-            _refuse_excess(queue.company, more)
+            _refuse_excess(queue.company, _booking(after) - _booking(item))
         else:
             return Written(item, after)
     raise RequestInProgress("another request is changing this queue or its consumer", retry_after=1)
@@ -58,6 +59,13 @@ def is_busy(item: Item) -> bool:
 def claim() -> Item:
     """The fields that keep others from what AWS has, for as long as a request may be at it."""
     return {"due": "consumer", "due_at": int(time.time()) + _REQUEST_SECONDS}
+
+
+def keep_booked(wanted: Item, item: Item) -> None:
+    """Note that AWS may come to have what is wanted, and may have what it had before, until it has followed."""
+    if "booked" in wanted.get("mapping", {}):
+        most = max(_booking(wanted), item.get("mapping", {}).get("booked", 0))
+        wanted["mapping"] = {**wanted["mapping"], "booked": most}
 
 
 def without(item: Item, *fields: str) -> Item:
@@ -75,7 +83,12 @@ def note(item: Item, after: Item) -> Item:
     """Note what AWS has; the record as it is then. Raises ConditionFailed when what is wanted was changed meanwhile."""
     expression, values = _setting(item, after)
     unchanged, same = table.unchanged(item, "state", "consumer", "due", "due_at")
-    return table.update(queue_key(item["id"]), expression, condition=unchanged, values={**values, **same})
+    key = queue_key(item["id"])
+    freed = _booked(item, after)
+    if not freed:
+        return table.update(key, expression, condition=unchanged, values={**values, **same})
+    table.transact([table.change(key, expression, condition=unchanged, **values, **same), *freed])
+    return after
 
 
 def holding(queue: Queue, consumer: Item, secret: str) -> list[Write]:
@@ -104,15 +117,24 @@ def freed(item: Item) -> list[Write]:
 
 
 def release(item: Item) -> list[Write]:
-    """What is written when the queue goes, besides its record."""
-    return [*_booked(item["company"], -_concurrency(item)), *freed(item)] if "consumer" in item else []
+    """What is written when the queue goes, besides its record, which keeps what AWS may still have."""
+    return [*_booked(item, without(item, "consumer")), *freed(item)] if "consumer" in item else []
 
 
-def take_back(item: Item) -> None:
-    """Forget a consumer that could not be made; what was made of it is undone by the reconciler, or used next time."""
+def forget(item: Item) -> None:
+    """Remove the record of a queue of which nothing is left, and free what its mapping held."""
+    gone = table.remove(queue_key(item["id"]), condition="attribute_exists(pk)")
+    with suppress(ConditionFailed):  # Then somebody else has done it.
+        table.transact([gone, *_booked(without(item, "consumer"), without(item, "consumer", "mapping"))])
+
+
+def take_back(item: Item, *, made: bool) -> None:
+    """Forget a consumer that could not be made; what may be `made` is undone by the reconciler, or used next time."""
     left = {**without(item, "consumer", "scaling"), "due_at": int(time.time())}
+    if not made:
+        left["mapping"] = {**item["mapping"], "booked": 0}
     try:
-        table.transact([_record(item, left), *release(item)])
+        table.transact([_record(item, left), *_booked(item, left), *freed(item)])
     except Exception as fault:
         log_unhandled(fault)  # And no more: the caller gets to know why it could not be made.
 
@@ -142,31 +164,32 @@ def _setting(item: Item, after: Item) -> tuple[str, Item]:
     return " ".join(f"{verb} {', '.join(words)}" for verb, words in parts.items() if words), values
 
 
-def _concurrency(item: Item) -> int:
-    number: int = item.get("consumer", {}).get("max_concurrency", 0)
-    return number
+def _booking(item: Item) -> int:
+    """How much the queue's consumer may do at once, as it is wanted or as AWS may have it."""
+    wanted: int = item.get("consumer", {}).get("max_concurrency", 0)
+    there: int = item.get("mapping", {}).get("booked", 0)
+    return max(wanted, there)
 
 
-def _booked(company: str, more: int) -> Iterator[Write]:
+def _booked(item: Item, after: Item) -> list[Write]:
     """The write that books what a company's consumers may do at once, which is the sum of what each may."""
+    more, key, change = _booking(after) - _booking(item), company_key(item["company"]), "ADD concurrency :more"
     if more > 0:
         room = COMPANY_CONCURRENCY - more
-        condition = "concurrency <= :room"
-        yield table.change(company_key(company), "ADD concurrency :more", condition=condition, more=more, room=room)
-    elif more < 0:
-        yield table.change(company_key(company), "ADD concurrency :more", condition="attribute_exists(pk)", more=more)
+        return [table.change(key, change, condition="concurrency <= :room", more=more, room=room)]
+    return [table.change(key, change, condition="attribute_exists(pk)", more=more)] if more else []
 
 
 def _refuse_excess(company: str, more: int) -> None:
     key = company_key(company)
-    left = COMPANY_CONCURRENCY - table.read([key])[key]["concurrency"]
-    if more > left:
+    if more > COMPANY_CONCURRENCY - table.read([key])[key]["concurrency"]:
+        # How much is left is not said: it would tell a user what others use.
         raise RateLimited(
-            f"the max_concurrency of a company's consumers may be {COMPANY_CONCURRENCY} in all; {left} of it is left",
-            hint="Lower the max_concurrency of consumers, remove some, or ask the operator for more.",
+            f"the max_concurrency of a company's consumers may be {COMPANY_CONCURRENCY} in all",
+            hint="Lower the max_concurrency of consumers, remove some, or ask the operator for more. What a consumer "
+            "had is free once AWS has followed, which takes some minutes at most.",
             limit=COMPANY_CONCURRENCY,
-            remaining=max(0, left),
-            reset=60,
+            reset=QUOTA_SECONDS,
         )
 
 

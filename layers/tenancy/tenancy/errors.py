@@ -189,6 +189,11 @@ class PayloadTooLarge(QueueError):
     hint = "Store the data elsewhere and send a reference to it."
 
 
+QUOTA_SECONDS = 300
+"""When to come again after the refusal of more things than one may have: not soon, since waiting alone frees nothing.
+Clients that wait for a minute at most say so at once."""
+
+
 class RateLimited(QueueError):
     """More was asked than is one caller's fair share; nothing was done."""
 

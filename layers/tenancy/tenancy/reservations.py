@@ -12,7 +12,7 @@ from typing import Literal
 
 from tenancy import table
 from tenancy.aws import QUEUES_PER_USER
-from tenancy.errors import AlreadyExists, NotFound, RateLimited, RequestInProgress
+from tenancy.errors import QUOTA_SECONDS, AlreadyExists, NotFound, RateLimited, RequestInProgress
 from tenancy.registry import STORED, Queue, name_key, queue_key, queue_of, user_key
 from tenancy.table import ConditionFailed, Item, Write
 
@@ -123,11 +123,6 @@ def retire(item: Item, release: Sequence[Write]) -> None:
     )
 
 
-def forget(queue: Queue) -> None:
-    """Remove the record of a queue that is no more in SQS."""
-    table.delete(queue_key(queue.id))
-
-
 def due(limit: int) -> list[Leftover]:
     """Queues that a function has left half made or half destroyed, the oldest first."""
     now = int(time.time())
@@ -187,7 +182,7 @@ def _too_many() -> RateLimited:
         f"a user may have {QUEUES_PER_USER} queues",
         hint="Delete queues that are not needed any more, use another user, or ask the operator for more.",
         limit=QUEUES_PER_USER,
-        reset=60,
+        reset=QUOTA_SECONDS,
     )
 
 

@@ -26,8 +26,9 @@ _ORDERED = ("created", "started", "stopped", "scaled")
 
 
 def first() -> Item:
-    """What is stored of a queue that has just got a service: asleep, and named by nobody's tick."""
-    return State(tick=Tick(int(time.time()), token_hex(8))).stored()
+    """What is stored of a queue that has just got a service: asleep, whatever count the service had before."""
+    now = int(time.time())
+    return State(tick=Tick(now, token_hex(8)), reason="a queue's consumer", scaled_at=now, sure=False).stored()
 
 
 def attach(queue: Queue, service_id: str) -> None:

@@ -192,7 +192,8 @@ def look(event: Event, state: State, consumer: Consumer, depth: Depth, now: int,
     written = replace(after, tick=tick, look_at=None if pause is None else now + pause)
     changed = after.desired != state.desired
     effects: list[Effect] = []
-    if not (changed or state.sure):
+    # The owner may have ordered a count before the service was the queue's, or may wonder why it is not as recorded.
+    if not changed and (event == "changed" or not state.sure):
         effects.append(SetDesired(state.desired))
     if pause is not None:
         effects.append(SendTick(tick, pause))

@@ -12,7 +12,7 @@ from typing import Literal
 
 from tenancy import keys, table
 from tenancy.aws import SERVICES_PER_USER
-from tenancy.errors import AlreadyExists, NotFound, RateLimited, RequestInProgress
+from tenancy.errors import QUOTA_SECONDS, AlreadyExists, NotFound, RateLimited, RequestInProgress
 from tenancy.names import NO_ID, is_id
 from tenancy.registry import STORED_OF_SERVICES, Service, service_key, service_of, user_key
 from tenancy.table import ConditionFailed, Item, Write
@@ -237,7 +237,7 @@ def _too_many() -> RateLimited:
         f"a user may have {SERVICES_PER_USER} services",
         hint="Delete services that are not needed any more, use another user, or ask the operator for more.",
         limit=SERVICES_PER_USER,
-        reset=60,
+        reset=QUOTA_SECONDS,
     )
 
 

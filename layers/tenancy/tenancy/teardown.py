@@ -24,7 +24,7 @@ def destroy(queue: Queue) -> None:
             for url in item["url"], item.get("dlq_url"):
                 if url is not None:
                     _delete(url)
-            reservations.forget(queue)
+            engagements.forget(item)
     except Exception as fault:
         log_unhandled(fault)  # And no more: for its owner the queue is gone.
 
@@ -46,7 +46,7 @@ def clean_up(left: Leftover) -> bool:
         except NotFound:
             continue
         _delete(url)
-    reservations.forget(queue)
+    engagements.forget(left.item)
     return True
 
 
