@@ -83,7 +83,7 @@ def test_one_with_a_queue_becomes_its_consumer_and_waits_for_its_messages(api: A
     queue = api.queue()
     service = create(api, queue_id=queue).json
     assert (service["queue_id"], service["desired"], service["status"]) == (queue, 0, "stopped")
-    assert (service["last_scaled_at"], service["last_scale_reason"]) == (None, None)
+    assert service["last_scale_reason"] == "a queue's consumer"
     place = ("QUEUE#" + queue, "QUEUE")
     consumer = table.read([place])[place]["consumer"]
     assert (consumer["type"], consumer["service_id"], consumer["paused"]) == ("service", service["id"], False)

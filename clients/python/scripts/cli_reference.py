@@ -32,7 +32,8 @@ queue, `compute logs` one answer of the API a line, and `work` one line for each
 `outcome` (`done`, `failed`, `given_back` or `lost`), `seconds`, `receive_count` and `exit_code` or `status`. Commands
 whose call answers nothing (`ack` of one message, `delete`, `remove`, `revoke`) print nothing. A narrow terminal gets
 fewer columns, or each row as a list of its fields; no name or id is ever cut. Characters that a terminal would obey
-are escaped, those that it lacks are `?`; JSON is always UTF-8.
+are escaped, in JSON too when it goes there, and so are line ends in a name, an error or a line of a log. Those that it
+lacks are `?`. JSON is always UTF-8.
 
 **Exit codes.** 0: done. 1: failed; stderr says what was wrong, what to do, and the code and request id to quote.
 2: wrong usage. 3: nothing was received. 130: interrupted by Ctrl-C, also where that is the usual end (`watch`).

@@ -1,5 +1,6 @@
 /** From the text of an answer to what it says or to an error; nothing here sends. */
 
+import { MAX_ANSWER_BYTES } from "./constants.js";
 import * as errors from "./errors.js";
 import type { Shape } from "./shapes.js";
 
@@ -67,47 +68,49 @@ export function read<Answer>(shape: Shape<Answer>, content: Uint8Array): Answer 
 /** The error that an answer stands for, whether our API, its gateway or a stranger gave it. */
 export function failure(status: number, headers: Headers, content: Uint8Array): errors.NaiveError {
   const body = asObject(json(content)?.value);
+  const reported = asObject(body?.error);
+  const code = text(reported?.code);
+  const said = text(reported?.message) ?? code ?? saidBy(status, body);
   const request_id = REQUEST_ID_HEADERS.map((name) => headers.get(name)).find((id) => id !== null) ?? undefined;
   const retry_after = retryAfter(headers);
-  const reported = asObject(body?.error);
-  if (status >= 400 && typeof reported?.code === "string") {
-    return reportedBy(status, reported.code, reported, request_id, retry_after);
+  if (status < 400 || said === undefined) {
+    return new errors.UnexpectedAnswerError(`The server answered ${status}, and not in this API's words.`, {
+      status,
+      hint: WRONG_ADDRESS,
+      request_id,
+      retry_after,
+    });
   }
-  const said = saidBy(status, body);
-  if (status >= 400 && said !== undefined) {
-    const code = CODE_BY_STATUS[status] ?? (status >= 500 ? "internal_error" : "unexpected_answer");
-    const hint = status === 404 ? WRONG_ADDRESS : status === 429 || status >= 500 ? TRY_AGAIN : undefined;
-    return new (classFor(status, code))(said, { status, code, hint, request_id, retry_after });
-  }
-  return new errors.UnexpectedAnswerError(`The server answered ${status}, and not in this API's words.`, {
+  const known = code ?? CODE_BY_STATUS[status] ?? (status >= 500 ? "internal_error" : "unexpected_answer");
+  return new (classFor(status, known))(said, {
     status,
-    hint: WRONG_ADDRESS,
-    request_id,
+    code: known,
+    hint: text(reported?.hint) ?? (code === undefined ? hintFor(status) : undefined),
+    details: asObject(reported?.details),
+    request_id: text(reported?.request_id) ?? request_id,
     retry_after,
   });
 }
 
-function reportedBy(
-  status: number,
-  code: string,
-  reported: Record<string, unknown>,
-  request_id: string | undefined,
-  retry_after: number | undefined,
-): errors.ApiError {
-  return new (classFor(status, code))(text(reported.message) ?? code, {
+/** The error that an answer is whose content goes on and on. */
+export function tooLarge(status: number): errors.UnexpectedAnswerError {
+  const most = MAX_ANSWER_BYTES.toLocaleString("en-US");
+  return new errors.UnexpectedAnswerError(`The server's answer has more than ${most} bytes.`, {
     status,
-    code,
-    hint: text(reported.hint),
-    details: asObject(reported.details),
-    request_id: text(reported.request_id) ?? request_id,
-    retry_after,
+    hint: WRONG_ADDRESS,
   });
 }
 
 /** What the gateway says in its own shape. */
 function saidBy(status: number, body: Record<string, unknown> | undefined): string | undefined {
-  const said = text(body?.message || body?.Message);
+  const said = text(body?.message) ?? text(body?.Message);
   return said ?? (body && Object.keys(body).length > 0 && status >= 500 ? `The server answered ${status}.` : undefined);
+}
+
+/** What to do about the error of somebody who does not say it, such as our API's gateway. */
+function hintFor(status: number): string | undefined {
+  if (status === 404) return WRONG_ADDRESS;
+  return status === 429 || status >= 500 ? TRY_AGAIN : undefined;
 }
 
 function classFor(status: number, code: string): ErrorClass {
@@ -136,5 +139,5 @@ function asObject(value: unknown): Record<string, unknown> | undefined {
 }
 
 function text(value: unknown): string | undefined {
-  return typeof value === "string" ? value : undefined;
+  return typeof value === "string" && value ? value : undefined;
 }

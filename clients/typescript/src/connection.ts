@@ -2,7 +2,7 @@
 
 import * as answers from "./answers.js";
 import { type Call, queryOf, ROOT } from "./calls/call.js";
-import { TIMEOUT_SECONDS, USER_AGENT } from "./constants.js";
+import { MAX_ANSWER_BYTES, TIMEOUT_SECONDS, USER_AGENT } from "./constants.js";
 import { ConfigurationError, NaiveError, NoAnswerError, NotFoundError, UnreachableError } from "./errors.js";
 import { pauseBeforeRetry } from "./retries.js";
 
@@ -87,7 +87,7 @@ export class Connection {
         signal: abort.signal,
         ...(call.body !== undefined && { body: call.body }),
       });
-      const content = new Uint8Array(await response.arrayBuffer());
+      const content = await contentOf(response);
       if (!response.ok) throw answers.failure(response.status, response.headers, content);
       return content;
     } catch (fault) {
@@ -146,6 +146,24 @@ function headersOf(call: Call<unknown>): Record<string, string> {
     ...(call.body !== undefined && { "Content-Type": "application/json" }),
     ...(call.idempotencyKey !== undefined && { "Idempotency-Key": call.idempotencyKey }),
   };
+}
+
+/** The content of an answer, read only as far as one may go; a list of its pieces could be of many times their size. */
+async function contentOf(response: Response): Promise<Uint8Array> {
+  let content = new Uint8Array(65_536);
+  let length = 0;
+  for await (const piece of response.body ?? []) {
+    const end = length + piece.length;
+    if (end > MAX_ANSWER_BYTES) throw answers.tooLarge(response.status);
+    if (end > content.length) {
+      const larger = new Uint8Array(2 * end);
+      larger.set(content);
+      content = larger;
+    }
+    content.set(piece, length);
+    length = end;
+  }
+  return content.subarray(0, length);
 }
 
 /** An error with what it was caused by, and with what those that stand for several are made of. */

@@ -16,6 +16,8 @@ export const BACKOFF_CAP_SECONDS = 8;
 export const LONGEST_RETRY_AFTER_SECONDS = 60;
 
 export const MEBIBYTE: number = 1024 * 1024;
+/** Of an answer no more is kept in memory, whoever gives it: this API's have 6 MB at most, as all of AWS Lambda's. */
+export const MAX_ANSWER_BYTES: number = 16 * MEBIBYTE;
 export const MAX_BATCH_BYTES: number = 2 * MEBIBYTE;
 export const MAX_BATCH_MESSAGES = 100;
 export const MAX_ATTRIBUTES = 10;
@@ -59,3 +61,5 @@ export const PROTECTION_TIMEOUT_SECONDS = 5;
 
 /** A webhook whose time is further away than this was not signed just now. */
 export const WEBHOOK_TOLERANCE_SECONDS = 300;
+/** A shorter secret is a piece of one, or nothing that others could not find out by trying. */
+export const LEAST_WEBHOOK_SECRET_BYTES = 16;

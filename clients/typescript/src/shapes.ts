@@ -14,6 +14,12 @@ export interface Shape<Answer> {
   readonly answer?: Answer;
 }
 
+/** Whether a value is an object of texts, as attributes are. */
+export function areTexts(value: unknown): value is Record<string, string> {
+  const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+  return isObject && Object.values(value).every((one) => typeof one === "string");
+}
+
 const text: Check = (value, path) => (typeof value === "string" ? undefined : `${path} is not a text`);
 const bool: Check = (value, path) => (typeof value === "boolean" ? undefined : `${path} is not true or false`);
 const whole: Check = (value, path) => (Number.isInteger(value) ? undefined : `${path} is not a whole number`);
@@ -52,10 +58,7 @@ function shape<Answer>(name: string, check: Check): Shape<Answer> {
   return { name, problem: (value) => check(value, "") };
 }
 
-const pairs: Check = (value, path) =>
-  typeof value === "object" && value !== null && Object.values(value).every((one) => typeof one === "string")
-    ? undefined
-    : `${path} is not made of texts`;
+const pairs: Check = (value, path) => (areTexts(value) ? undefined : `${path} is not made of texts`);
 
 const attributes = object<models.QueueAttributes>({
   depth: whole,

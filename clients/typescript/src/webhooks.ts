@@ -1,8 +1,9 @@
 /** Whether a request is a webhook of a queue: signed with the secret of its consumer, and just now. */
 
 import { createHmac, timingSafeEqual } from "node:crypto";
-import { WEBHOOK_TOLERANCE_SECONDS } from "./constants.js";
+import { LEAST_WEBHOOK_SECRET_BYTES, WEBHOOK_TOLERANCE_SECONDS } from "./constants.js";
 import { ConfigurationError, InvalidWebhookError } from "./errors.js";
+import { areTexts } from "./shapes.js";
 
 const PREFIX = "whsec_";
 
@@ -25,6 +26,9 @@ export type WebhookHeaders = Headers | Readonly<Record<string, string | readonly
  *
  * `body` has to be what came over the wire, before anything parsed it. `secret` is the consumer's, which was shown when
  * it was set; in the time in which you change it, a list of both.
+ *
+ * The signature covers the id, the time and the body, but none of the `naive-*` headers: `queue_id`, `receive_count`,
+ * `group_id` and `attributes` are what anybody on the way may have made of them.
  */
 export function verifyWebhook(
   secret: string | readonly string[],
@@ -45,7 +49,7 @@ export function verifyWebhook(
     message_id: id,
     body: typeof body === "string" ? body : new TextDecoder("utf-8", { ignoreBOM: true }).decode(body),
     queue_id: find("naive-queue-id") ?? null,
-    receive_count: Number(find("naive-receive-count")) || null,
+    receive_count: countOf(find("naive-receive-count")),
     group_id: find("naive-group-id") ?? null,
     attributes: attributesOf(find("naive-attributes")),
   };
@@ -57,8 +61,9 @@ function reader(headers: WebhookHeaders): Find {
   if (headers instanceof Headers) return (name) => headers.get(name) ?? undefined;
   const byName = new Map(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
   return (name) => {
-    const value = byName.get(name);
-    return typeof value === "object" ? value.join(" ") : value;
+    const value: unknown = byName.get(name);
+    if (Array.isArray(value)) return value.join(" ");
+    return typeof value === "string" ? value : undefined;
   };
 }
 
@@ -78,7 +83,9 @@ function checkTime(timestamp: string): void {
 function keyOf(secret: string): Buffer {
   const text = secret.trim();
   const encoded = text.startsWith(PREFIX) ? text.slice(PREFIX.length) : text;
-  if (encoded && /^[A-Za-z0-9+/]*={0,2}$/.test(encoded)) return Buffer.from(encoded, "base64");
+  const key = Buffer.from(/^[A-Za-z0-9+/]*={0,2}$/.test(encoded) ? encoded : "", "base64");
+  // With an empty one, as of a variable that is not set, anybody could sign.
+  if (key.length >= LEAST_WEBHOOK_SECRET_BYTES) return key;
   throw new ConfigurationError("The webhook's secret is none.", { hint: `It begins with ${PREFIX}.` });
 }
 
@@ -89,11 +96,23 @@ function isOneOf(expected: readonly Buffer[], signature: string): boolean {
   return version === "v1" && expected.some((one) => one.length === given.length && timingSafeEqual(one, given));
 }
 
+function countOf(count: string | undefined): number | null {
+  if (count === undefined) return null;
+  if (/^[0-9]{1,15}$/.test(count)) return Number(count);
+  throw new InvalidWebhookError("The request is not one of a queue: the naive-receive-count is no number.");
+}
+
 function attributesOf(encoded: string | undefined): Record<string, string> | null {
   if (encoded === undefined) return null;
+  const attributes = parsed(Buffer.from(encoded, "base64url").toString());
+  if (areTexts(attributes)) return attributes;
+  throw new InvalidWebhookError("The request is not one of a queue: the naive-attributes are no object of texts.");
+}
+
+function parsed(json: string): unknown {
   try {
-    return JSON.parse(Buffer.from(encoded, "base64url").toString());
+    return JSON.parse(json);
   } catch {
-    throw new InvalidWebhookError("The naive-attributes are not such.");
+    return undefined;
   }
 }

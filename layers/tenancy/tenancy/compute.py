@@ -39,7 +39,7 @@ def create(asked: Service, default_user: str) -> ServiceView:
     except Exception:
         _abandon(service)
         raise
-    return view(service, counts)
+    return view(service, counts) if queue is None else _shown(service)
 
 
 def start(service: Service) -> ServiceView:
@@ -127,7 +127,7 @@ def _queue_of(service: Service) -> Queue | None:
 
 
 def _shown(service: Service) -> ServiceView:
-    """The service as it is after its queue's consumer was changed."""
+    """The service as it is after its queue's consumer was made or changed."""
     return view(services.find(service.user, service.id), fleet.counts(service))
 
 

@@ -194,10 +194,10 @@ def _made(queue: Queue, settings: Settings, allow_loopback: bool) -> Item:
             addresses.resolve(endpoint, allow_loopback=allow_loopback)
             known = {"timeout": WEBHOOK_SECONDS}
         case "service":
-            known = {"key_id": services.find(queue.user, settings["service_id"]).key_id}
             defaults = {"min": 0, "max": 10, "messages_per_worker": 10, "idle_seconds": 60}
+            _require_order({**defaults, **settings})
+            known = {"key_id": services.find(queue.user, settings["service_id"]).key_id}
     consumer = {**defaults, **settings, "paused": False, "created_at": str(time.time()), **known}
-    _require_order(consumer)
     return consumer
 
 

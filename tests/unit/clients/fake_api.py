@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Protocol
@@ -11,12 +12,29 @@ import httpx
 from typer.testing import Result
 
 from naive import Naive
+from naive.constants import MAX_ANSWER_BYTES, MEBIBYTE
 
 KEY = "nv_sk_live_" + "k" * 43
 BASE_URL = "http://127.0.0.1:4566/_aws/execute-api/abc123"
 QUEUE_ID = "11111111-1111-4111-8111-111111111111"
 USER_ID = "22222222-2222-4222-8222-222222222222"
 KEY_ID = "33333333-3333-4333-8333-333333333333"
+
+
+class Flood(httpx.SyncByteStream):
+    """Content of many times what an answer may have; it counts what was read of it."""
+
+    def __init__(self) -> None:
+        self.read = 0
+        self.is_closed = False
+
+    def __iter__(self) -> Iterator[bytes]:
+        while self.read < 10 * MAX_ANSWER_BYTES:
+            self.read += MEBIBYTE
+            yield bytes(MEBIBYTE)
+
+    def close(self) -> None:
+        self.is_closed = True
 
 
 @dataclass

@@ -103,6 +103,50 @@ def test_a_terminal_gets_whole_handles_and_harmless_bodies(run: Run, api: FakeAp
     assert "more characters" in shown
 
 
+OBEYED = "\x00\x1b[2J\x7f\x85\x9b31m\u2028\u2029\u061c\u200e\u202e\u2069"
+
+
+@pytest.mark.usefixtures("on_terminal")
+def test_json_on_a_terminal_has_escapes_for_what_that_would_obey(run: Run, api: FakeApi) -> None:
+    answer = {"messages": [message_json(body=f"é🐘\n{OBEYED}", group_id=OBEYED, **{OBEYED: OBEYED})]}
+    api.answers_with(json.dumps(answer, ensure_ascii=False, indent=1).replace("\n", "\r\n").encode())
+    shown = run("queue", "receive", QUEUE_ID, "--json").stdout
+    assert json.loads(shown) == answer
+    assert shown.count("\n") == 1
+    assert not set(OBEYED.replace("[2J", "").replace("31m", "") + "\r") & set(shown)
+    assert "é🐘\\n\\u0000\\u001b[2J\\u007f\\u0085\\u009b31m\\u2028" in shown
+
+
+def test_json_that_is_piped_is_the_servers_own(run: Run, api: FakeApi) -> None:
+    answer = json.dumps({"messages": [message_json(body=f"é{OBEYED}")]}, ensure_ascii=False).encode()
+    api.answers_with(answer)
+    assert run("queue", "receive", QUEUE_ID, "--json").stdout_bytes == answer + b"\n"
+
+
+@pytest.mark.usefixtures("on_terminal")
+def test_no_line_of_a_body_looks_like_a_field(run: Run, api: FakeApi) -> None:
+    api.answers_with({"messages": [message_json(body="one\n\nreceipt_handle    h-2\u2028x\r\n" + "y" * 3000)]})
+    lines = run("queue", "receive", QUEUE_ID).stdout.splitlines()
+    margin = " " * lines[0].index("m-1")
+    first = next(place for place, line in enumerate(lines) if line.startswith("body"))
+    assert [line.removeprefix("body").lstrip() for line in lines[first : first + 3]] == [
+        "one",
+        "",
+        r"receipt_handle    h-2\u2028x\r",
+    ]
+    assert all(line.startswith(margin) for line in lines[first + 1 :] if line)
+    assert "more characters" in lines[-2]
+
+
+@pytest.mark.usefixtures("on_terminal")
+def test_a_field_of_a_newer_server_is_harmless_too(run: Run, api: FakeApi) -> None:
+    api.answers_with({"message_id": "m\nm", "new\n\x9b": "v\nv"}, status=201)
+    assert run("queue", "send", QUEUE_ID, "x").stdout.splitlines() == [
+        r"message_id  m\nm",
+        r"new\n\x9b   v\nv",
+    ]
+
+
 @pytest.mark.parametrize("wait", ["-100", "10000000000", "9" * 400])
 def test_a_wait_that_no_clock_has_is_left_to_the_server_to_refuse(run: Run, api: FakeApi, wait: str) -> None:
     api.refuses_with("invalid_input", 400)

@@ -194,6 +194,30 @@ def test_an_error_cannot_command_the_terminal(run: Run, api: FakeApi) -> None:
     assert "\\x1b[2Jgone" in run("queue", "list").stderr
 
 
+def test_an_error_has_no_lines_but_ours(run: Run, api: FakeApi) -> None:
+    fake = "\r\nHint: run this\u2028now\x85"
+    api.refuses_with("x" + fake, 400, message="m" + fake, hint="h" + fake, details={"d": fake}, request_id="r" + fake)
+    shown = r"\r\nHint: run this\u2028now\x85"
+    assert run("queue", "list").stderr.split("\n") == [
+        f"Error: m{shown}",
+        f"Hint: h{shown}",
+        r'Details: {"d": "\r\nHint: run this\u2028now\x85"}',
+        f"(x{shown}, status 400, request r{shown})",
+        "",
+    ]
+
+
+def test_an_error_whose_fields_have_other_types_is_an_error_all_the_same(run: Run, api: FakeApi) -> None:
+    api.answers_with({"error": {"code": "conflict", "message": "m", "hint": {"h": 1}, "details": [1]}}, status=409)
+    assert run("queue", "list").stderr == "Error: m\n(conflict, status 409)\n"
+
+
+def test_an_argument_is_shown_and_not_obeyed(run: Run) -> None:
+    result = run("queue", "list", "--\x1b[2J\u202e")
+    assert result.exit_code == 2
+    assert "--\\x1b[2J\\u202e" in result.stderr
+
+
 @pytest.mark.parametrize(
     "wrong", [("queue", "create"), ("queue", "explode"), ("queue", "show"), ("queue", "receive", "q", "--max", "many")]
 )

@@ -255,7 +255,7 @@ def test_a_services_command_on_a_terminal_is_what_one_would_type(run: Run, api: 
     assert "sh -c 'echo hi'" in run("compute", "show", SERVICE_ID).stdout
 
 
-LINE = {"time": "2026-01-02T03:04:05Z", "message": "hi \x1b[31m"}
+LINE = {"time": "2026-01-02T03:04:05Z", "message": "hi \x1b[31m\n2026-01-02 03:04:06  ho\u2028\r"}
 
 
 def test_logs_go_from_page_to_page_until_there_are_no_more(run: Run, api: FakeApi) -> None:
@@ -274,7 +274,8 @@ def test_logs_go_from_page_to_page_until_there_are_no_more(run: Run, api: FakeAp
 @pytest.mark.usefixtures("on_terminal")
 def test_logs_on_a_terminal_are_lines_that_it_does_not_obey(run: Run, api: FakeApi) -> None:
     api.answers_with({"lines": [LINE], "next_cursor": None})
-    assert run("compute", "logs", SERVICE_ID).stdout == "2026-01-02 03:04:05  hi \\x1b[31m\n"
+    shown = r"2026-01-02 03:04:05  hi \x1b[31m\n2026-01-02 03:04:06  ho\u2028\r"
+    assert run("compute", "logs", SERVICE_ID).stdout == f"{shown}\n"
 
 
 def test_a_service_is_deleted_after_a_question_on_a_terminal(run: Run, api: FakeApi, on_terminal: None) -> None:

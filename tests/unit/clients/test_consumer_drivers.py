@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from threading import Event as Flag
 from threading import Timer
+from typing import Any
 
 import pytest
 
@@ -384,10 +385,23 @@ def test_the_queue_is_looked_up_by_its_id_in_the_name_of_the_user(consume: Consu
         ({"visibility": 4}, "visibility has to be 5 to 43200"),
         ({"drain_seconds": -1}, "drain_seconds has to be at least 0"),
         ({"idle_exit": -1}, "idle_exit has to be at least 0"),
+        ({"concurrency": "4"}, "concurrency has to be at least 1"),
+        ({"wait": True}, "wait has to be 0 to 20"),
     ],
 )
 def test_a_number_out_of_range_is_refused_by_name(
-    consume: Consume, queue: FakeQueue, options: dict[str, int], named: str
+    consume: Consume, queue: FakeQueue, options: dict[str, Any], named: str
 ) -> None:
     with pytest.raises(InvalidInputError, match=named):
-        consume(queue, nothing, **options)  # type: ignore[arg-type]  # one of them
+        consume(queue, nothing, **options)
+
+
+def test_a_handler_that_is_none_is_refused_before_it_costs_a_message(queue: FakeQueue) -> None:
+    with queue.client() as naive, pytest.raises(InvalidInputError, match="handler has to be a function"):
+        naive.queue.consume(QUEUE_ID, None)  # type: ignore[arg-type]  # on purpose
+
+
+@pytest.mark.parametrize("after", [-1, float("nan"), "5", True])
+def test_a_retry_is_after_a_number_of_seconds(after: Any) -> None:
+    with pytest.raises(InvalidInputError, match="after has to be a number of seconds"):
+        Retry(after=after)

@@ -9,10 +9,11 @@ import httpx
 import pytest
 
 import naive
-from naive import NaiveError, Queue, UnexpectedAnswerError
+from naive import Naive, NaiveError, Queue, UnexpectedAnswerError
 from naive.answers import failure, read
+from naive.constants import MAX_ANSWER_BYTES, MEBIBYTE
 from naive.models import Received
-from tests.unit.clients.fake_api import KEY, FakeApi, key_json, message_json, queue_json, user_json
+from tests.unit.clients.fake_api import BASE_URL, KEY, FakeApi, Flood, key_json, message_json, queue_json, user_json
 
 CODES = [
     (400, "invalid_input", naive.InvalidInputError),
@@ -158,6 +159,41 @@ def test_a_received_body_is_exact(escaped: bool) -> None:
     body = ' {"a":1}\r\n🐘\u2028 '
     content = json.dumps({"messages": [message_json(body=body)]}, ensure_ascii=escaped).encode()
     assert read(Received, content).messages[0].body == body
+
+
+def answered(content: httpx.SyncByteStream, status: int = 200, encoding: str = "identity") -> Naive:
+    headers = {"content-encoding": encoding}
+    transport = httpx.MockTransport(lambda _: httpx.Response(status, headers=headers, stream=content))
+    return Naive(KEY, BASE_URL, transport=transport)
+
+
+@pytest.mark.parametrize("status", [200, 400])
+def test_an_answer_that_goes_on_and_on_is_not_read_to_its_end(status: int) -> None:
+    content = Flood()
+    with pytest.raises(UnexpectedAnswerError, match="more than 16,777,216 bytes") as error:
+        answered(content, status).queue.send("q", "x")
+    assert error.value.status == status
+    assert content.read == MAX_ANSWER_BYTES + MEBIBYTE
+    assert content.is_closed
+
+
+def test_an_answer_as_large_as_one_may_be_is_read(api: FakeApi) -> None:
+    api.answers_with(json.dumps(queue_json()).encode().ljust(MAX_ANSWER_BYTES))
+    assert api.client().queue.get("q").name == "jobs"
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "GZIP", "gzip, gzip", "br"])
+def test_a_packed_answer_is_neither_asked_for_nor_unpacked(encoding: str) -> None:
+    content = Flood()
+    with pytest.raises(UnexpectedAnswerError, match="packed"):
+        answered(content, encoding=encoding).queue.get("q")
+    assert content.read == 0
+
+
+def test_answers_are_asked_for_as_they_are(api: FakeApi) -> None:
+    api.answers_with(json.dumps(queue_json()).encode(), headers={"content-encoding": "identity"})
+    api.client().queue.get("q")
+    assert api.requests[0].headers["accept-encoding"] == "identity"
 
 
 def test_an_error_survives_pickling() -> None:

@@ -113,6 +113,8 @@ def test_the_tree_of_errors_is_the_one_of_every_client() -> None:
 
 @pytest.mark.parametrize("delivery", TABLE["webhooks"]["deliveries"], ids=lambda delivery: delivery["name"])
 def test_a_webhooks_request_is_known_or_refused(delivery: Case) -> None:
+    delivery = resolved(delivery)
+
     def verify() -> naive.WebhookMessage:
         secret, now = TABLE["webhooks"]["secret"], float(TABLE["webhooks"]["now"])
         return webhooks.verify(secret, delivery["headers"], delivery["body"], now=lambda: now)
@@ -122,6 +124,13 @@ def test_a_webhooks_request_is_known_or_refused(delivery: Case) -> None:
             verify()
     else:
         assert list(differences(delivery["result"], _plain(verify()))) == []
+
+
+@pytest.mark.parametrize("secret", TABLE["webhooks"]["no_secrets"])
+def test_what_is_no_secret_of_a_webhook_is_a_mistake_of_the_program(secret: str) -> None:
+    delivery, now = TABLE["webhooks"]["deliveries"][0], float(TABLE["webhooks"]["now"])
+    with pytest.raises(naive.ConfigurationError, match="secret"):
+        webhooks.verify(secret, delivery["headers"], delivery["body"], now=lambda: now)
 
 
 def _called(client: Naive | AsyncNaive, case: Case, asynchronous: bool) -> Any:

@@ -77,46 +77,42 @@ def read(model: type[AnswerModel], content: bytes) -> AnswerModel:
 def failure(status: int, headers: Mapping[str, str], content: bytes) -> errors.NaiveError:
     """The error that an answer stands for, whether our API, its gateway or a stranger gave it."""
     body = _json_object(content)
+    reported = _object(body.get("error"))
+    code = _text(reported.get("code"))
+    said = _text(reported.get("message")) or code or _text(body.get("message")) or _text(body.get("Message"))
+    if body and status >= 500:
+        said = said or f"The server answered {status}."
     request_id = next((headers[name] for name in _REQUEST_ID_HEADERS if name in headers), None)
-    reported = body.get("error")
-    if status >= 400 and isinstance(reported, dict) and isinstance(reported.get("code"), str):
-        return _reported(status, headers, reported, request_id)
-    said = body.get("message") or body.get("Message")
-    if body and status >= 500 and not isinstance(said, str):
-        said = f"The server answered {status}."
-    if status >= 400 and isinstance(said, str):
-        code = _CODE_BY_STATUS.get(status, "internal_error" if status >= 500 else "unexpected_answer")
-        return _class_for(status, code)(
-            said,
+    if status < 400 or not said:
+        return errors.UnexpectedAnswerError(
+            f"The server answered {status}, and not in this API's words.",
             status=status,
-            code=code,
-            hint=WRONG_ADDRESS if status == 404 else _TRY_AGAIN if status == 429 or status >= 500 else None,
+            hint=WRONG_ADDRESS,
             request_id=request_id,
             retry_after=retry_after(headers),
         )
-    return errors.UnexpectedAnswerError(
-        f"The server answered {status}, and not in this API's words.",
+    known = code or _CODE_BY_STATUS.get(status, "internal_error" if status >= 500 else "unexpected_answer")
+    return _class_for(status, known)(
+        said,
         status=status,
-        hint=WRONG_ADDRESS,
-        request_id=request_id,
+        code=known,
+        hint=_text(reported.get("hint")) or (None if code else _hint_for(status)),
+        details=_object(reported.get("details")),
+        request_id=_text(reported.get("request_id")) or request_id,
         retry_after=retry_after(headers),
     )
 
 
-def _reported(
-    status: int, headers: Mapping[str, str], reported: Mapping[str, Any], request_id: str | None
-) -> errors.ApiError:
-    code = reported["code"]
-    details = reported.get("details")
-    return _class_for(status, code)(
-        str(reported.get("message", code)),
-        status=status,
-        code=code,
-        hint=reported.get("hint"),
-        details=details if isinstance(details, dict) else None,
-        request_id=reported.get("request_id") or request_id,
-        retry_after=retry_after(headers),
-    )
+def unreadable(status: int, why: str) -> errors.UnexpectedAnswerError:
+    """The error that an answer is whose content is not even looked at."""
+    return errors.UnexpectedAnswerError(why, status=status, hint=WRONG_ADDRESS)
+
+
+def _hint_for(status: int) -> str | None:
+    """What to do about the error of somebody who does not say it, such as our API's gateway."""
+    if status == 404:
+        return WRONG_ADDRESS
+    return _TRY_AGAIN if status == 429 or status >= 500 else None
 
 
 def _class_for(status: int, code: str) -> type[errors.ApiError]:
@@ -130,7 +126,15 @@ def _json_object(content: bytes) -> dict[str, Any]:
         body = json.loads(content)
     except (ValueError, RecursionError):
         return {}
-    return body if isinstance(body, dict) else {}
+    return _object(body)
+
+
+def _object(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) and value else None
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

@@ -18,6 +18,8 @@ BACKOFF_CAP_SECONDS = 8.0
 LONGEST_RETRY_AFTER_SECONDS = 60.0
 
 MEBIBYTE = 1024 * 1024
+# Of an answer no more is kept in memory, whoever gives it: this API's have 6 MB at most, as all of AWS Lambda's.
+MAX_ANSWER_BYTES = 16 * MEBIBYTE
 MAX_BODY_BYTES = MEBIBYTE
 MAX_BATCH_BYTES = 2 * MEBIBYTE
 MAX_BATCH_MESSAGES = 100
@@ -56,6 +58,8 @@ HOOK_SECONDS = 5.0
 
 # A webhook's request may be this old, or come from a clock that is this far ahead.
 WEBHOOK_TOLERANCE_SECONDS = 300
+# A shorter secret is a piece of one, or nothing that others could not find out by trying.
+LEAST_WEBHOOK_SECRET_BYTES = 16
 
 # `naive queue work`: from SIGTERM to SIGKILL, for an answer to a POST, and what attributes may take in an environment.
 KILL_SECONDS = 5.0

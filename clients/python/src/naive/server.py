@@ -10,7 +10,7 @@ import httpx
 
 from naive import answers
 from naive.calls.call import ROOT
-from naive.constants import API_KEY_VARIABLE, BASE_URL_VARIABLE, USER_AGENT
+from naive.constants import API_KEY_VARIABLE, BASE_URL_VARIABLE, MAX_ANSWER_BYTES, USER_AGENT
 from naive.errors import (
     ConfigurationError,
     InvalidInputError,
@@ -31,7 +31,11 @@ class Server:
 
     def __init__(self, api_key: str, base_url: str, is_direct: bool) -> None:
         self.url = usable_base_url(base_url)
-        self.headers = {"Authorization": f"Bearer {usable_key(api_key)}", "User-Agent": USER_AGENT}
+        self.headers = {
+            "Authorization": f"Bearer {usable_key(api_key)}",
+            "User-Agent": USER_AGENT,
+            "Accept-Encoding": "identity",
+        }
         self.proxy = None if is_direct else proxy_for(httpx.URL(self.url))
         self._through = f" through the proxy {self.proxy.url}" if self.proxy else ""
 
@@ -64,11 +68,31 @@ class Server:
         return NoAnswerError(f"No whole answer from {self.url}{self._through} within {seconds:g} s.")
 
 
-def checked(response: httpx.Response, content: bytes) -> bytes:
-    """The content of an answer that is a success. Raises what any other stands for."""
-    if not response.is_success:
-        raise answers.failure(response.status_code, response.headers, content)
-    return content
+class Content:
+    """The content of an answer, which comes piece by piece and has an end.
+
+    One that is packed is refused, since few bytes of it could unpack to any number; none is asked for.
+    """
+
+    def __init__(self, response: httpx.Response) -> None:
+        if response.headers.get("content-encoding", "").lower() not in ("", "identity"):
+            raise answers.unreadable(response.status_code, "The server's answer is packed, which was not asked for.")
+        self._response = response
+        self._content = bytearray()  # a list of pieces could be of many times their size
+
+    def add(self, piece: bytes) -> None:
+        self._content += piece
+        if len(self._content) > MAX_ANSWER_BYTES:
+            raise answers.unreadable(
+                self._response.status_code, f"The server's answer has more than {MAX_ANSWER_BYTES:,} bytes."
+            )
+
+    def checked(self) -> bytes:
+        """All of it, of an answer that is a success. Raises what any other stands for."""
+        content = bytes(self._content)
+        if not self._response.is_success:
+            raise answers.failure(self._response.status_code, self._response.headers, content)
+        return content
 
 
 def is_closed() -> ConfigurationError:

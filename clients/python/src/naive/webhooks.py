@@ -11,11 +11,10 @@ import json
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from pydantic import ValidationError
 
-from naive.constants import WEBHOOK_TOLERANCE_SECONDS
+from naive.constants import LEAST_WEBHOOK_SECRET_BYTES, WEBHOOK_TOLERANCE_SECONDS
 from naive.errors import ConfigurationError, InvalidWebhookError
 from naive.models import WebhookMessage
 
@@ -32,10 +31,11 @@ def verify(
     """The message of a webhook's request, whose body is given exactly as it came.
 
     Raises InvalidWebhookError unless it was signed with this secret within the last five minutes. It may still be
-    one that was seen before: work that must not be done twice goes by its `message_id`. While a secret is replaced
-    both may be given.
+    one that was seen before: work that must not be done twice goes by its `message_id`. The signature covers the id,
+    the time and the body, but none of the `naive-*` headers: `queue_id`, `receive_count`, `group_id` and `attributes`
+    are what anybody on the way may have made of them. While a secret is replaced both may be given.
     """
-    content = body.encode() if isinstance(body, str) else body
+    content = _bytes(body) if isinstance(body, str) else body
     fields = {name.lower(): value for name, value in headers.items()}
     id, timestamp, signatures = (
         _field(fields, name) for name in ("webhook-id", "webhook-timestamp", "webhook-signature")
@@ -48,10 +48,11 @@ def verify(
     return _message(id, fields, content)
 
 
-def _field(fields: Mapping[str, str], name: str) -> str:
-    if not fields.get(name):
+def _field(fields: Mapping[str, object], name: str) -> str:
+    value = fields.get(name)
+    if not (value and isinstance(value, str)):
         raise InvalidWebhookError(f"There is no {name}.")
-    return fields[name]
+    return value
 
 
 def _check_time(timestamp: str, now: float) -> None:
@@ -74,17 +75,20 @@ def _key(secret: str) -> bytes:
         key = base64.b64decode(encoded, validate=True)
     except ValueError:
         key = b""
-    if not key:  # with an empty one, as of a variable that is not set, anybody could sign
+    if len(key) < LEAST_WEBHOOK_SECRET_BYTES:  # with an empty one, as of a variable that is not set, anybody could sign
         raise ConfigurationError("The secret of the webhook is not one.", hint=f"It begins with {_PREFIX}.")
     return key
 
 
 def _bytes(text: str) -> bytes:
-    """A header as it came: some frameworks put what is not UTF-8 into text like this."""
-    return text.encode(errors="surrogateescape")
+    """Text as it came: some frameworks put what is not UTF-8 into text like this."""
+    try:
+        return text.encode(errors="surrogateescape")
+    except UnicodeEncodeError:
+        raise InvalidWebhookError("The request is not one of a queue.") from None
 
 
-def _message(id: str, fields: Mapping[str, str], content: bytes) -> WebhookMessage:
+def _message(id: str, fields: Mapping[str, object], content: bytes) -> WebhookMessage:
     try:
         return WebhookMessage.model_validate(
             {
@@ -96,9 +100,15 @@ def _message(id: str, fields: Mapping[str, str], content: bytes) -> WebhookMessa
                 "attributes": _attributes(fields.get("naive-attributes")),
             }
         )
-    except (ValidationError, ValueError):
+    except (ValidationError, ValueError, RecursionError):
         raise InvalidWebhookError("The request is not one of a queue.") from None
 
 
-def _attributes(encoded: str | None) -> Any:
-    return None if encoded is None else json.loads(base64.urlsafe_b64decode(encoded))
+def _attributes(encoded: object) -> dict[str, object] | None:
+    if encoded is None:
+        return None
+    if isinstance(encoded, str):
+        attributes = json.loads(base64.urlsafe_b64decode(encoded))
+        if isinstance(attributes, dict):
+            return attributes
+    raise ValueError("they are no JSON object")

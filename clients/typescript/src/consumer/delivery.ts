@@ -1,5 +1,6 @@
 /** What a handler is given, and how it gives that back. */
 
+import { InvalidInputError } from "../errors.js";
 import type { Message } from "../models.js";
 
 /**
@@ -11,6 +12,10 @@ export class Retry extends Error {
   readonly after: number | undefined;
 
   constructor(options: { after?: number } = {}) {
+    const { after = 0 } = options;
+    if (typeof after !== "number" || after < 0) {
+      throw new InvalidInputError("after has to be a number of seconds, at least 0.");
+    }
     super(options.after === undefined ? "again later" : `again after ${options.after} s`);
     this.name = "Retry";
     this.after = options.after;

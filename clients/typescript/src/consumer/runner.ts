@@ -10,7 +10,7 @@ import type { Counts, Logger } from "./events.js";
 import { type Hook, Hooks } from "./hooks.js";
 import { Loop } from "./loop.js";
 import { Protection } from "./protection.js";
-import { type Numbers, settingsOf } from "./settings.js";
+import { type Numbers, requireHandler, settingsOf } from "./settings.js";
 import { heedAbort, heedSignals, Stop } from "./stop.js";
 
 /** What works on a message. The message is acked when it has returned, or what it returned is settled. */
@@ -53,6 +53,7 @@ export function consume(place: Place, handler: Handler, options: ConsumeOptions)
 }
 
 async function run(place: Place, handler: Handler, options: ConsumeOptions, stop: Stop): Promise<Counts> {
+  requireHandler(handler);
   const logger = options.logger ?? console;
   const deafToSignals = options.handle_signals === false ? () => undefined : heedSignals(stop);
   const deafToAbort = heedAbort(stop, options.signal);

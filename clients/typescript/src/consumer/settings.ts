@@ -65,8 +65,13 @@ export function settingsOf(queue: Queue, numbers: Numbers, isProtected: boolean)
   };
 }
 
+/** Refuse a handler that nothing can be given to: each message would count as failed. */
+export function requireHandler(handler: unknown): void {
+  if (typeof handler !== "function") throw new InvalidInputError("handler has to be a function of one message.");
+}
+
 function required(name: string, value: number, least: number, most = Number.POSITIVE_INFINITY): number {
-  if (value >= least && value <= most) return value;
+  if (typeof value === "number" && value >= least && value <= most) return value;
   const span = most < Number.POSITIVE_INFINITY ? `${least} to ${most}` : `at least ${least}`;
   throw new InvalidInputError(`${name} has to be ${span}.`);
 }

@@ -3,7 +3,7 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import * as constants from "../../src/constants.js";
 import * as naive from "../../src/index.js";
-import { type Case, camelCase, type Expected, resolved, table } from "./cases.js";
+import { type Case, camelCase, type Delivery, type Expected, resolved, table } from "./cases.js";
 import { KEY } from "./fake-queue.js";
 import { type Seen, Told } from "./told.js";
 
@@ -59,7 +59,8 @@ describe("the table", () => {
     checkError(failed, { class: name, status, code, message: "m", request_id: "r" });
   });
 
-  it.each(table.webhooks.deliveries)("has a webhook: $name", ({ headers, body, result, error }) => {
+  it.each(table.webhooks.deliveries)("has a webhook: $name", (delivery) => {
+    const { headers, body, result, error } = resolved(delivery);
     vi.useFakeTimers({ now: table.webhooks.now * 1000, toFake: ["Date"] });
     const verify = () => naive.verifyWebhook(table.webhooks.secret, headers, body);
     if (error === undefined) {
@@ -68,6 +69,13 @@ describe("the table", () => {
       expect(verify).toThrow(naive.InvalidWebhookError);
       expect(verify).toThrow(error);
     }
+    vi.useRealTimers();
+  });
+
+  it.each(table.webhooks.no_secrets)("has no secret of a webhook: %j", (secret) => {
+    vi.useFakeTimers({ now: table.webhooks.now * 1000, toFake: ["Date"] });
+    const { headers, body } = table.webhooks.deliveries[0] as Delivery;
+    expect(() => naive.verifyWebhook(secret, headers, body)).toThrow(naive.ConfigurationError);
     vi.useRealTimers();
   });
 });

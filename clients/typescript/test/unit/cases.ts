@@ -56,7 +56,7 @@ interface Table {
   constants: Record<string, number>;
   surface: Record<string, string[]>;
   errors: { by_code: [number, string, string][]; tree: Record<string, string[]> };
-  webhooks: { secret: string; now: number; deliveries: Delivery[] };
+  webhooks: { secret: string; now: number; deliveries: Delivery[]; no_secrets: string[] };
   traces: Trace[];
   cases: Case[];
 }

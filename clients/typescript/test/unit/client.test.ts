@@ -2,6 +2,7 @@
 
 import { inspect } from "node:util";
 import { afterEach, beforeEach, describe, expect, it, type Mock, vi } from "vitest";
+import { MAX_ANSWER_BYTES, MEBIBYTE } from "../../src/constants.js";
 import {
   ConfigurationError,
   InvalidInputError,
@@ -171,6 +172,33 @@ describe("an answer that does not fit", () => {
     expect(failed).toBeInstanceOf(NaiveError);
     expect(String(failed)).toContain("messages.0.receive_count is not a whole number");
     expect(String(failed)).not.toContain("secret");
+  });
+});
+
+describe("an answer that goes on and on", () => {
+  it("is not read to its end", async () => {
+    const cancelled = vi.fn();
+    let given = 0;
+    const pull = (stream: ReadableStreamDefaultController) => {
+      given += MEBIBYTE;
+      stream.enqueue(new Uint8Array(MEBIBYTE));
+      if (given > 10 * MAX_ANSWER_BYTES) stream.close();
+    };
+    const fetch = async () => new Response(new ReadableStream({ pull, cancel: cancelled }));
+    const failed = new Naive({ apiKey: KEY, baseUrl: BASE_URL, fetch }).queue.send("q", "x");
+    await expect(failed).rejects.toThrow(/more than 16,777,216 bytes/);
+    expect(cancelled).toHaveBeenCalled();
+    expect(given).toBeLessThan(MAX_ANSWER_BYTES + 4 * MEBIBYTE);
+  });
+});
+
+describe("an answer as large as one may be", () => {
+  it("is read, however small its pieces are", async () => {
+    const content = Buffer.from(JSON.stringify(queueJson()).padEnd(MAX_ANSWER_BYTES));
+    const pieces = [content.subarray(0, 1), content.subarray(1, 70_000), content.subarray(70_000)];
+    const fetch = async () => new Response(ReadableStream.from(pieces));
+    const naive = new Naive({ apiKey: KEY, baseUrl: BASE_URL, fetch });
+    expect((await naive.queue.get("q")).name).toBe("jobs");
   });
 });
 

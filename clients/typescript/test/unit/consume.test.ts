@@ -471,4 +471,12 @@ describe("what it is told", () => {
     await expect(running).rejects.toThrow(InvalidInputError);
     await expect(running).rejects.toThrow(named);
   });
+
+  it("refuses a handler that is none before it costs a message", async () => {
+    await expect(consume(null as never)).rejects.toThrow("handler has to be a function");
+  });
+
+  it.each([-1, "5"])("gives back for a number of seconds: %j", (after) => {
+    expect(() => new Retry({ after: after as number })).toThrow("after has to be a number of seconds");
+  });
 });

@@ -51,11 +51,21 @@ describe("verifyWebhook", () => {
   });
 
   it("refuses headers of ours that cannot be read", () => {
-    const garbled = { ...headers(), "naive-attributes": "é" };
-    expect(() => verifyWebhook(SECRET, garbled, BODY)).toThrow(InvalidWebhookError);
+    for (const garbled of [
+      { "naive-attributes": "é" },
+      { "naive-receive-count": "-1" },
+      { "naive-receive-count": "" },
+    ]) {
+      expect(() => verifyWebhook(SECRET, { ...headers(), ...garbled }, BODY)).toThrow(InvalidWebhookError);
+    }
   });
 
-  it.each(["", "whsec_", "whsec_é"])("cannot do with a secret that is none: %j", (secret) => {
-    expect(() => verifyWebhook(secret, headers(), BODY)).toThrow(ConfigurationError);
+  it.each([null, 1, {}, [null]])("refuses a header that is no text: %j", (value) => {
+    const odd = { ...headers(), "webhook-signature": value } as unknown as Record<string, string>;
+    expect(() => verifyWebhook(SECRET, odd, BODY)).toThrow(InvalidWebhookError);
+  });
+
+  it("cannot do with a list in which not all are secrets", () => {
+    expect(() => verifyWebhook([SECRET, "whsec_="], headers(), BODY)).toThrow(ConfigurationError);
   });
 });

@@ -16,7 +16,7 @@ from naive.errors import NaiveError, NotFoundError
 from naive.models import Entry, Page
 from naive.proxies import transport_through
 from naive.retries import pause_before_retry
-from naive.server import Server, checked, is_closed
+from naive.server import Content, Server, is_closed
 
 log = logging.getLogger("naive")
 
@@ -81,7 +81,6 @@ class AsyncConnection:
     async def _exchange(self, call: Call[Result], timeout: float) -> bytes:
         """The content of the answer. The timeout is that of each step: one that comes bit by bit might never end."""
         until = time.monotonic() + timeout
-        pieces: list[bytes] = []
         async with self._http.stream(
             call.method,
             self._server.url + call.path,
@@ -90,8 +89,9 @@ class AsyncConnection:
             content=call.content(),
             timeout=timeout,
         ) as response:
+            content = Content(response)
             async for piece in response.aiter_bytes():
-                pieces.append(piece)
+                content.add(piece)
                 if time.monotonic() > until:
                     raise self._server.is_too_slow(timeout)
-        return checked(response, b"".join(pieces))
+        return content.checked()

@@ -17,7 +17,7 @@ from naive.errors import NaiveError, NotFoundError
 from naive.models import Entry, Page
 from naive.proxies import transport_through
 from naive.retries import pause_before_retry
-from naive.server import Server, checked, is_closed
+from naive.server import Content, Server, is_closed
 
 log = logging.getLogger("naive")
 
@@ -82,7 +82,6 @@ class Connection:
     def _exchange(self, call: Call[Result], timeout: float) -> bytes:
         """The content of the answer. The timeout is that of each step: one that comes bit by bit might never end."""
         until = time.monotonic() + timeout
-        pieces: list[bytes] = []
         with self._http.stream(
             call.method,
             self._server.url + call.path,
@@ -91,8 +90,9 @@ class Connection:
             content=call.content(),
             timeout=timeout,
         ) as response:
+            content = Content(response)
             for piece in response.iter_bytes():
-                pieces.append(piece)
+                content.add(piece)
                 if time.monotonic() > until:
                     raise self._server.is_too_slow(timeout)
-        return checked(response, b"".join(pieces))
+        return content.checked()

@@ -12,7 +12,7 @@ from typer.core import TyperGroup
 from naive.cli import account, acting, compute, keys, queue, users
 from naive.cli.dialect import of_usage
 from naive.cli.output import report
-from naive.cli.words import key_in, say, without_keys
+from naive.cli.words import harmless, key_in, say, without_keys
 from naive.constants import VERSION
 from naive.errors import NaiveError
 
@@ -30,7 +30,8 @@ class ReportingGroup(TyperGroup):
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
         key = next(filter(None, map(key_in, args)), None)
         if key and not extra.get("resilient_parsing"):  # which is to complete a line, not to run it
-            say(_KEY_AMONG_ARGUMENTS.format(key[-4:]))
+            for line in _KEY_AMONG_ARGUMENTS.format(key[-4:]).splitlines():
+                say(line)
         with _in_our_words():
             return super().make_context(info_name, args, parent, **extra)
 
@@ -58,7 +59,7 @@ def _in_our_words() -> Iterator[None]:
     try:
         yield
     except typer.TyperException as wrong:
-        wrong.message = of_usage(without_keys(wrong.message))
+        wrong.message = "\n".join(map(harmless, of_usage(without_keys(wrong.message)).split("\n")))
         raise
 
 

@@ -11,7 +11,7 @@ import typer
 
 from naive.cli.dialect import hint_of, translated
 from naive.cli.streams import writing
-from naive.cli.words import harmless, say
+from naive.cli.words import harmless, harmless_json, say
 from naive.errors import NaiveError
 
 if TYPE_CHECKING:
@@ -47,8 +47,10 @@ def show_page(page: Page[Any], as_json: bool) -> None:
 
 
 def emit(document: bytes) -> None:
-    """Print one JSON document as it is."""
+    """Print one JSON document: as it is, and on a terminal with what that would obey escaped."""
     with writing():
+        if is_terminal(sys.stdout):
+            document = harmless_json(document.decode()).encode()
         sys.stdout.flush()
         sys.stdout.buffer.write(document + b"\n")
         sys.stdout.buffer.flush()

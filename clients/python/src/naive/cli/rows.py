@@ -33,9 +33,14 @@ def table(rows: Sequence[Row], room: int, spare: Sequence[str] = (), **least: in
 
 
 def fields(row: Row) -> Text:
-    """The row as a list, one field a line."""
-    width = max(map(len, row))
-    lines = (Text.assemble((f"{name:<{width}}  ", "bold"), _cell(value)) for name, value in row.items())
+    """The row as a list of fields; a value of several lines is indented, so that none of them looks like a field."""
+    cells = {harmless(name): _cell(value) for name, value in row.items()}
+    width = max(map(len, cells))
+    indented = Text("\n" + " " * (width + 2))
+    lines = (
+        Text.assemble((f"{name:<{width}}  ", "bold"), indented.join(cell.split("\n", allow_blank=True)))
+        for name, cell in cells.items()
+    )
     return Text("\n").join(lines)
 
 

@@ -156,7 +156,7 @@ def live(queue: str, looks: Iterable[tuple[QueueAttributes, Service | None]]) ->
     console = Console()
     with Live(console=console, auto_refresh=False) as screen:
         for counts, service in looks:
-            title = f"{queue} at {datetime.now():%H:%M:%S}, Ctrl-C ends"
+            title = f"{harmless(queue)} at {datetime.now():%H:%M:%S}, Ctrl-C ends"
             row = {**_counts(counts), **(_workers(service) if service else {})}
             screen.update(Group(Text(title), table([row], console.width) or fields(row)), refresh=True)
 
@@ -182,10 +182,11 @@ def _without_empty(rows: Sequence[Row]) -> list[Row]:
 def _print_message(message: Message) -> None:
     shown = dict(message)
     body = shown.pop("body")
-    start = body[:_SHOWN_BODY]
-    if len(body) > len(start):
-        start += f"\n… {len(body) - len(start):,} more characters, --json shows all"
-    _print_fields({name: value for name, value in shown.items() if value is not None} | {"body": start})
+    lines = [harmless(line) for line in body[:_SHOWN_BODY].split("\n")]
+    if len(body) > _SHOWN_BODY:
+        lines.append(f"… {len(body) - _SHOWN_BODY:,} more characters, --json shows all")
+    known = {name: value for name, value in shown.items() if value is not None}
+    _print_fields({**known, "body": Text("\n".join(lines))})
     Console().print()
 
 
@@ -210,5 +211,5 @@ def _print_fields(row: Row) -> None:
 
 def _start_of(body: str) -> Text:
     """As much of a body as fits into one line of a table."""
-    start = harmless(body[:_SHOWN_BODY_IN_ROW]).replace("\n", " ")
+    start = harmless(body[:_SHOWN_BODY_IN_ROW].replace("\n", " "))
     return Text(start + "…" * (len(body) > _SHOWN_BODY_IN_ROW), no_wrap=True, overflow="ellipsis")

@@ -7,6 +7,8 @@ from contextlib import AbstractContextManager
 
 from pydantic import PrivateAttr
 
+from naive.consumer.settings import is_within
+from naive.errors import InvalidInputError
 from naive.models import Message
 
 
@@ -17,6 +19,8 @@ class Retry(Exception):
     """
 
     def __init__(self, after: float | None = None) -> None:
+        if after is not None and not is_within(after, 0):
+            raise InvalidInputError("after has to be a number of seconds, at least 0.")
         super().__init__("again later" if after is None else f"again after {after:g} s")
         self.after = after
 

@@ -68,11 +68,24 @@ class Settings:
         _require("idle_exit", self.idle_exit or 0, 0)
 
 
+def is_within(value: object, least: int, most: int | None = None) -> bool:
+    """Whether it is a number, and in the range."""
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        return False
+    return value >= least and (most is None or value <= most)
+
+
 def _usable(visibility: int) -> int:
     return max(LEAST_VISIBILITY, visibility)
 
 
-def _require(name: str, value: float, least: int, most: int | None = None) -> None:
-    if value < least or (most is not None and value > most):
+def require_handler(handler: object) -> None:
+    """Refuse a handler that nothing can be given to: each message would count as failed."""
+    if not callable(handler):
+        raise InvalidInputError("handler has to be a function of one message.")
+
+
+def _require(name: str, value: object, least: int, most: int | None = None) -> None:
+    if not is_within(value, least, most):
         span = f"{least} to {most}" if most is not None else f"at least {least}"
         raise InvalidInputError(f"{name} has to be {span}.")

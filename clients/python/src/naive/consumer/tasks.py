@@ -19,7 +19,7 @@ from naive.consumer.delivery import Around, Delivery, Retry
 from naive.consumer.events import Counts, Event, Hook, log, write_log
 from naive.consumer.loop import Loop
 from naive.consumer.protection import Protection
-from naive.consumer.settings import Settings
+from naive.consumer.settings import Settings, require_handler
 from naive.consumer.stop import Stop, heeding_signals
 
 Handler = Callable[[Delivery], Awaitable[object]]
@@ -41,6 +41,7 @@ async def run(
     around: Around,
 ) -> Counts:
     """Work until stopped, and answer the counts; raises in the end what made the loop stop by itself."""
+    require_handler(handler)
     hooks = _Hooks(hook)
     runner = _Runner(settings, calls, handler, stop, hooks, protection, around)
     try:

@@ -18,7 +18,7 @@ from naive.consumer.delivery import Around, Delivery
 from naive.consumer.events import Counts, Hook
 from naive.consumer.loop import Loop
 from naive.consumer.protection import Protection
-from naive.consumer.settings import Settings
+from naive.consumer.settings import Settings, require_handler
 from naive.consumer.stop import Stop, heeding_signals
 
 Handler = Callable[[Delivery], object]
@@ -37,6 +37,7 @@ def run(
     around: Around,
 ) -> Counts:
     """Work until stopped, and answer the counts; raises in the end what made the loop stop by itself."""
+    require_handler(handler)
     if inspect.iscoroutinefunction(handler):
         raise TypeError("The handler is asynchronous: calling it would not run it.")
     hooks = Hooks(hook)

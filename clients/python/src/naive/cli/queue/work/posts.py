@@ -11,7 +11,13 @@ import httpx
 
 from naive.answers import retry_after
 from naive.cli.queue.work.report import Report
-from naive.constants import MAX_ATTRIBUTES_HEADER, POST_TIMEOUT_SECONDS, TIMEOUT_SECONDS, USER_AGENT
+from naive.constants import (
+    MAX_ANSWER_BYTES,
+    MAX_ATTRIBUTES_HEADER,
+    POST_TIMEOUT_SECONDS,
+    TIMEOUT_SECONDS,
+    USER_AGENT,
+)
 from naive.consumer.delivery import Delivery, Retry
 from naive.errors import ConfigurationError
 from naive.models import Queue
@@ -38,9 +44,9 @@ class Posts:
 
     def __call__(self, delivery: Delivery) -> None:
         """Post this message; any status but 2xx gives it back, after what the answer's Retry-After says."""
-        answer = self._http.post(
-            self._url, content=delivery.body.encode(), headers=dict(headers(delivery, self._queue))
-        )
+        content, fields = delivery.body.encode(), dict(headers(delivery, self._queue))
+        with self._http.stream("POST", self._url, content=content, headers=fields) as answer:
+            _read_away(answer)
         self._report.ended(delivery, answer.status_code)
         if not answer.is_success:
             raise Retry(retry_after(answer.headers))
@@ -68,6 +74,15 @@ def headers(delivery: Delivery, queue: Queue) -> Iterator[tuple[str, str]]:
             yield "naive-attributes", encoded
         else:
             yield "naive-attributes-omitted", "true"
+
+
+def _read_away(answer: httpx.Response) -> None:
+    """Read the content, which nobody needs, to its end: the connection is then good for the next message."""
+    read = 0
+    for piece in answer.iter_raw():
+        read += len(piece)
+        if read > MAX_ANSWER_BYTES:
+            return
 
 
 def _is_json(body: str) -> bool:

@@ -14,6 +14,7 @@ from naive.cli.words import say
 from naive.consumer.delivery import Delivery
 from naive.consumer.events import Event
 from naive.consumer.stop import Stop
+from naive.errors import NaiveError
 
 if TYPE_CHECKING:
     from naive.cli.queue.work.screen import Screen
@@ -116,7 +117,12 @@ class _Words(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         error = record.exc_info[1] if record.exc_info else None
-        say(record.getMessage() + (f": {type(error).__name__}: {error}" if error else ""))
+        told = (*(record.args or ()), error)
+        hint = next((cause.hint for cause in told if isinstance(cause, NaiveError)), None)
+        words = record.getMessage() + (f": {type(error).__name__}: {error}" if error else "")
+        say(words.removesuffix(f"\nHint: {hint}"))
+        if hint:
+            say(f"Hint: {hint}")
 
 
 def _stderr() -> int:

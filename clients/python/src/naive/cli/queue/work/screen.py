@@ -36,7 +36,7 @@ class Screen:
 
     def _draw(self) -> Group:
         ends = "Ctrl-C gives back at once" if self._stop.requested else "Ctrl-C drains"
-        title = f"{self._queue}, {ends}"
+        title = f"{harmless(self._queue)}, {ends}"
         return Group(Text(title), table([self._counts], self._console.width) or fields(self._counts))
 
     def _show_written(self) -> None:
