@@ -362,6 +362,13 @@ def test_a_worker_gets_nothing_new_while_its_consumer_is_paused(scaled: Scaled) 
     assert len(worker.receive(scaled.queue)) == 1
 
 
+def test_what_is_as_it_is_wanted_is_written_to_nobody(scaled: Scaled) -> None:
+    before = len(scaled.calls.arguments("TransactWriteItems"))
+    assert scaled.api("PATCH", f"/v1/queue/{scaled.queue}/consumer", {"paused": False, "max": 10}).status == 200
+    assert scaled.api("POST", f"/v1/compute/{scaled.service}/start").status == 200
+    assert len(scaled.calls.arguments("TransactWriteItems")) == before
+
+
 def test_the_alarm_wakes_where_no_sender_did(scaled: Scaled) -> None:
     (made,) = alarms()
     assert (made["AlarmName"], made["AlarmActions"]) == (named(scaled), [ALARM_TOPIC])

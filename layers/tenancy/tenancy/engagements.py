@@ -42,6 +42,8 @@ def write(queue: Queue, step: Callable[[Item], tuple[Item, list[Write]]]) -> Wri
     for _ in range(_TRIES):
         item = _read(queue)
         after, besides = step(item)
+        if after == item and not besides:
+            return Written(item, after)  # It is as it is wanted.
         try:
             table.transact([_record(item, after), *_booked(item, after), *besides])
         except ConditionFailed:
@@ -151,8 +153,6 @@ def _record(item: Item, after: Item) -> Write:
     """The write that makes of a queue's record what it is to be, unless it is another one by now."""
     expression, values = _setting(item, after)
     unchanged, same = table.unchanged(item, "state", "visibility_timeout", "consumer", "mapping", "due", "due_at")
-    if not expression:
-        return table.check(queue_key(item["id"]), unchanged, **same)
     return table.change(queue_key(item["id"]), expression, condition=unchanged, **values, **same)
 
 
