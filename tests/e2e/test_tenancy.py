@@ -248,7 +248,7 @@ def test_a_deleted_user_is_gone_within_5_s_and_destroyed_whoever_dies_on_the_way
             assert error(holder("GET", f"/v1/queue/{queues[0]}/messages", wait=0)) == (401, "unauthorized")
             assert error(company("GET", f"{path}/queue/{queues[0]}/messages", wait=0)) == (404, "not_found")
             assert sqs_queues(user) == left != [], "it was not killed on the way"
-            until(lambda: reconciled(user), seconds=90)
+            until(lambda: reconciled(user), seconds=300)
 
     assert sqs_queues(user) == []
     assert [record for record in records("Registry") if user in repr(record)] == []
@@ -299,7 +299,7 @@ def document(statement: dict[str, Any]) -> str:
     return json.dumps({"Version": "2012-10-17", "Statement": [statement]})
 
 
-def until(condition: Callable[[], bool], seconds: float = 30) -> None:
+def until(condition: Callable[[], bool], seconds: float = 90) -> None:
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "it never came to that"
@@ -314,7 +314,7 @@ def test_every_change_leaves_one_line_that_says_who_did_what(company: Api, made:
         what = answer.json() if answer.content else {}
         assert what.get("error", {}).get("code") == refused, answer.text
         folder, _, named = match(method, path)
-        ids = [found[name] for found in (what, named) for name in ("key_id", "id", "user_id") if name in found]
+        ids = [found[name] for found in (what, named) for name in ("key_id", "service_id", "id", "user_id") if name in found]
         lines[answer.headers["X-Request-Id"]] = {
             "company": made["company_id"],
             "user": named.get("user_id") or made["user_id"],
@@ -340,6 +340,12 @@ def test_every_change_leaves_one_line_that_says_who_did_what(company: Api, made:
     change("PATCH", f"{path}/consumer", {"paused": True})
     change("DELETE", f"{path}/consumer")
     change("DELETE", path)
+    new = {"name": unique(), "type": "service", "image": "me/worker"}
+    service = f"/v1/users/{user}/compute/" + change("POST", f"/v1/users/{user}/compute", new)["id"]
+    change("POST", f"{service}/start")
+    change("POST", f"{service}/scale", {"count": 0})
+    change("POST", f"{service}/stop")
+    change("DELETE", service)
     key = change("POST", "/v1/auth/keys", {"name": unique(), "active_tenant_user_id": user})["key_id"]
     change("DELETE", f"/v1/auth/keys/{key}")
     change("DELETE", f"/v1/auth/keys/{key}", refused="not_found")
