@@ -314,7 +314,12 @@ def test_every_change_leaves_one_line_that_says_who_did_what(company: Api, made:
         what = answer.json() if answer.content else {}
         assert what.get("error", {}).get("code") == refused, answer.text
         folder, _, named = match(method, path)
-        ids = [found[name] for found in (what, named) for name in ("key_id", "service_id", "id", "user_id") if name in found]
+        ids = [
+            found[name]
+            for found in (what, named)
+            for name in ("key_id", "service_id", "id", "user_id")
+            if name in found
+        ]
         lines[answer.headers["X-Request-Id"]] = {
             "company": made["company_id"],
             "user": named.get("user_id") or made["user_id"],
