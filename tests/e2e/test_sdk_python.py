@@ -95,7 +95,6 @@ def test_consumers_and_services_are_made_and_destroyed(key: str) -> None:
         queue = naive.queue.create("jobs")
         hook = naive.queue.consumer.set(queue, type="webhook", url="http://127.0.0.1:9/hook", max_concurrency=2)
         assert str(hook.secret).startswith("whsec_")
-        seen.keys.add(str(hook.secret))
         assert naive.queue.consumer.pause(queue).paused
         naive.queue.consumer.remove(queue)
         service = naive.compute.create("worker", image="me/worker:latest", queue_id=queue, env={"A": "1"})

@@ -197,8 +197,7 @@ def _made(queue: Queue, settings: Settings, allow_loopback: bool) -> Item:
             defaults = {"min": 0, "max": 10, "messages_per_worker": 10, "idle_seconds": 60}
             _require_order({**defaults, **settings})
             known = {"key_id": services.find(queue.user, settings["service_id"]).key_id}
-    consumer = {**defaults, **settings, "paused": False, "created_at": str(time.time()), **known}
-    return consumer
+    return {**defaults, **settings, "paused": False, "created_at": str(time.time()), **known}
 
 
 def _second() -> Conflict:

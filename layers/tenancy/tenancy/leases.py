@@ -2,14 +2,13 @@
 
 import time
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from botocore.exceptions import ClientError
 from cachetools import TTLCache
 
 from tenancy import batches, limits, receipts, wakes
-from tenancy.auth import CACHE_SECONDS, Grant
+from tenancy.auth import Grant
 from tenancy.aws import POLL_SECONDS, error_code, reaching_aws, sqs, sqs_polling
 from tenancy.errors import Conflict, ReceiptExpired
 from tenancy.messages import (
@@ -67,8 +66,6 @@ def receive(
     Raises Conflict when SQS has as many in flight as it allows, RateLimited when too many receives of the key wait
     already, and what authorising raises.
     """
-    if _is_sent_home(grant):
-        return _nothing(grant, wait, deadline)
     first = min(wait, FREE_SECONDS)
     messages = _poll(grant, renew, most, first, visibility, deadline)
     wait = _in_time(wait - first, deadline)
@@ -150,23 +147,6 @@ def expired() -> ReceiptExpired:
     return ReceiptExpired("the lease of this receipt_handle is over", field="receipt_handle")
 
 
-def _is_sent_home(grant: Grant) -> bool:
-    """Whether a worker of the queue's own service asks while its consumer is paused.
-
-    One that always holds messages keeps its task for as long. Without new ones it ends when it is done.
-    """
-    consumer = grant.queue.consumer if grant.queue else None
-    return consumer is not None and consumer["paused"] and consumer.get("key_id") == grant.tenant.key_id
-
-
-def _nothing(grant: Grant, wait: int, deadline: float) -> list[ReceivedMessage]:
-    """What there is for a worker that is sent home; not at once, so that it does not ask again and again."""
-    wait = min(_in_time(wait, deadline), CACHE_SECONDS)
-    with limits.waiting(grant.tenant.key_id, wait, deadline) if wait > FREE_SECONDS else nullcontext():
-        time.sleep(wait)
-    return []
-
-
 def _poll(
     grant: Grant, renew: Callable[[], Grant], most: int, wait: int, visibility: int | None, deadline: float
 ) -> list[ReceivedMessage]:
@@ -198,10 +178,22 @@ def _lease_granted(
 ) -> list[ReceivedMessage]:
     queue = grant.queue
     assert queue is not None, "the route names no queue"
+    if _is_sent_home(queue, grant.tenant.key_id):
+        time.sleep(wait)
+        return []
     visibility = queue.visibility_timeout if visibility is None else visibility
     if queue.large_since is not None or queue.id in _seen_large:
         return _lease_large(queue, most, wait, visibility, deadline)
     return _lease(queue, most, wait, visibility)
+
+
+def _is_sent_home(queue: Queue, key_id: str) -> bool:
+    """Whether a worker of the queue's own service asks while its consumer is paused.
+
+    One that always holds messages keeps its task for as long. Without new ones it ends when it is done.
+    """
+    consumer = queue.consumer
+    return consumer is not None and consumer["paused"] and consumer.get("key_id") == key_id
 
 
 def _lease(queue: Queue, most: int, wait: int, visibility: int) -> list[ReceivedMessage]:

@@ -4,7 +4,7 @@ What a look at the queue leads to, scaling says; here it is carried out. Whoever
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from random import randrange
@@ -14,7 +14,19 @@ from tenancy import alarms, fleet, queues, scaling, services, table, ticks
 from tenancy.aws import CALL_SECONDS
 from tenancy.errors import NotFound, Unavailable
 from tenancy.registry import Queue, Service, queue_key, service_of
-from tenancy.scaling import ACT_SECONDS, SURE_SECONDS, Consumer, Depth, Event, SendTick, SetDesired, State, Tick, Write
+from tenancy.scaling import (
+    ACT_SECONDS,
+    SURE_SECONDS,
+    Consumer,
+    Depth,
+    Effect,
+    Event,
+    SendTick,
+    SetDesired,
+    State,
+    Tick,
+    Write,
+)
 from tenancy.table import ConditionFailed, Item
 from tenancy.telemetry import audit
 from tenancy.ticks import Look, Rest
@@ -72,25 +84,16 @@ def look(queue_id: str, event: Event) -> bool:
         item = table.read([queue_key(queue_id)]).get(queue_key(queue_id))
         if item is None or item["state"] != "active" or "scaling" not in item:
             return False
-        state, service_id, now = State.read(item["scaling"]), item["consumer"]["service_id"], int(time.time())
+        state, now = State.read(item["scaling"]), int(time.time())
         if not scaling.applies(event, state, Consumer.read(item["consumer"]), now):
             return False
         depth = Depth(*queues.counts_of(item["url"]))
         if isinstance(event, Tick) and not state.protected and scaling.spares(state, depth):
-            state = replace(state, protected=_protects(service_id))
+            state = replace(state, protected=_protects(item["consumer"]["service_id"]))
         consumer = Consumer.read(item["consumer"], protected=state.protected)
         effects = scaling.look(event, state, consumer, depth, now, token_hex(8))
         with suppress(ConditionFailed):  # Then somebody else has looked meanwhile.
-            for effect in effects:
-                if time.monotonic() > latest:
-                    raise Unavailable("looking at the queue took too long")  # By now nobody reckons with it any more.
-                match effect:
-                    case SendTick(tick, delay):
-                        ticks.send(Look(queue_id, tick), delay)
-                    case Write(state, seen):
-                        _write(item, state, seen)
-                    case SetDesired(count):
-                        _scale(service_id, count, state)
+            _carry_out(effects, item, state, latest)
             return bool(effects)
     raise Unavailable("others look at this queue all the time")
 
@@ -104,14 +107,27 @@ def neglected(deadline: float) -> Iterator[tuple[str, int]]:
     keys = table.all_due("service")
     start = randrange(len(keys)) if keys else 0
     keys = keys[start:] + keys[:start]
-    for first in range(0, len(keys), _AT_A_TIME):
+    for position in range(0, len(keys), _AT_A_TIME):
         if time.monotonic() + CALL_SECONDS > deadline:
             return
-        for item in table.read(keys[first : first + _AT_A_TIME]).values():
+        for item in table.read(keys[position : position + _AT_A_TIME]).values():
             if item["state"] == "active" and "scaling" in item:
                 state, now = State.read(item["scaling"]), int(time.time())
                 if scaling.applies("look", state, Consumer.read(item["consumer"]), now):
                     yield item["id"], state.look_at or now
+
+
+def _carry_out(effects: Sequence[Effect], item: Item, state: State, latest: float) -> None:
+    for effect in effects:
+        if time.monotonic() > latest:
+            raise Unavailable("looking at the queue took too long")  # By now nobody reckons with it any more.
+        match effect:
+            case SendTick(tick, delay):
+                ticks.send(Look(item["id"], tick), delay)
+            case Write(state, seen):
+                _write(item, state, seen)
+            case SetDesired(count):
+                _scale(item["consumer"]["service_id"], count, state)
 
 
 def _write(item: Item, state: State, seen: Tick) -> None:
