@@ -20,7 +20,8 @@ SEEN_EVERYWHERE_SECONDS = 5
 AT_ONCE = {
     *("get_queue", "list_queues", "update_queue", "delete_queue", "purge_queue", "purge_dlq"),
     *("get_consumer", "create_consumer", "update_consumer", "delete_consumer"),
-    *("get_compute", "list_compute", "create_compute", "start_compute", "stop_compute", "scale_compute", "delete_compute"),
+    *("get_compute", "list_compute", "create_compute", "delete_compute"),
+    *("start_compute", "stop_compute", "scale_compute"),
     *("get_user", "list_users", "update_user", "delete_user", "list_keys", "delete_key"),
 }
 """What reads its caller's key anew each time."""
