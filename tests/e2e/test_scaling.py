@@ -44,6 +44,11 @@ def shown(own: Api, service: str) -> Any:
     return own("GET", f"/v1/compute/{service}").json()
 
 
+def eventually_for(own: Api, service: str, reason: str, seconds: float = 60) -> Any:
+    """The service once it says this reason for its count: it is said after the count was set."""
+    return eventually(lambda: shown(own, service), lambda found: found["last_scale_reason"] == reason, seconds)
+
+
 def seconds_until(begun: float, happened: Any) -> float:
     eventually(happened, bool)
     return time.monotonic() - begun
@@ -83,8 +88,7 @@ def test_two_hundred_messages_have_as_many_workers_as_there_may_be_each_once_and
         assert counts["dlq_depth"] is None
         deliveries = Counter(history.read_text().split())
         assert (len(deliveries), set(deliveries.values())) == (JOBS, {1})
-        at_rest = eventually(lambda: shown(own, service), lambda service: service["desired"] == 0, seconds=120)
-        assert at_rest["last_scale_reason"] == f"idle for {IDLE_SECONDS} s"
+        assert eventually_for(own, service, f"idle for {IDLE_SECONDS} s", seconds=120)["desired"] == 0
 
 
 def test_a_worker_that_is_stopped_in_the_middle_of_a_message_ends_with_it(own: Api, tmp_path: Path) -> None:
@@ -174,7 +178,6 @@ def let_time_pass(queue: str) -> None:
 def test_only_what_the_owner_sees_is_said(own: Api) -> None:
     with worked(own, "true") as (queue, service):
         own.send(queue)
-        reason = "1 ready, 0 in flight"
-        found = eventually(lambda: shown(own, service), lambda service: service["last_scale_reason"] == reason)
+        found = eventually_for(own, service, "1 ready, 0 in flight")
         assert found["desired"] == 1
         assert json.dumps(found).count(service) == 1
