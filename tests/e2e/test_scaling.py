@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from local import processes
 from tests.e2e.conftest import Api, client, eventually, invoked, operator, unique
 from tests.e2e.scenarios import desired, leave, put_to_sleep, record
 
@@ -114,12 +115,13 @@ def test_a_busy_worker_that_is_stopped_takes_nothing_new(own: Api, tmp_path: Pat
         assert own("PATCH", f"/v1/queue/{queue}/consumer", {"max": 1}).status_code == 200
         eventually(history.exists, bool)
         assert own("POST", f"/v1/compute/{service}/stop").status_code == 200
-        # Ten may be leased ahead, and for some seconds the pause is not known.
-        left = eventually(lambda: own.counts(queue), lambda counts: counts["in_flight"] == 0)["depth"]
-        assert left > 0, "it has worked off the whole queue"
-        time.sleep(3)
-        assert own.counts(queue)["depth"] == left
-        assert len(history.read_text().split()) == 61 - left
+        eventually(
+            lambda: any(str(history) in process.command for process in processes.running()), lambda found: not found
+        )
+        counts = own.counts(queue)
+        assert counts["in_flight"] == 0
+        assert counts["depth"] > 0, "it has worked off the whole queue"
+        assert len(history.read_text().split()) == 61 - counts["depth"]
 
 
 def test_a_message_that_is_sent_with_a_delay_wakes_when_it_falls_due(own: Api, tmp_path: Path) -> None:
