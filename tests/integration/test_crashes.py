@@ -14,7 +14,7 @@ import pytest
 from botocore.client import BaseClient
 
 from functions.reconcile.app import handler as reconcile
-from tenancy import table
+from tenancy import reconciler, table
 from tests.integration.conftest import (
     Answer,
     Api,
@@ -249,6 +249,26 @@ def test_one_that_fails_does_not_keep_the_reconciler_from_the_others(
         assert [action["outcome"] for action in reconcile({}, Context())] == ["failed", "destroyed"]
         later(31, monkeypatch)
         assert [action["outcome"] for action in reconcile({}, Context())] == ["destroyed"]
+
+
+def test_what_cannot_be_destroyed_lets_the_reconciler_come_to_the_others(
+    calls: Calls, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with account() as api:
+        for name in ("a", "b"):
+            queue = create(api, {"name": name}).json["id"]
+            calls.fail("DeleteQueue", aws_fault("InternalError", 500))
+            assert api("DELETE", f"/v1/queue/{queue}").status == 204
+        monkeypatch.setattr(reconciler, "_AT_A_TIME", 3)  # so one of each kind and state
+        later(300, monkeypatch)
+        calls.fail("DeleteQueue", aws_fault("InternalError", 500))
+        first = reconcile({}, Context())
+        later(301, monkeypatch)
+        second = reconcile({}, Context())
+        assert [[action["outcome"] for action in actions] for actions in (first, second)] == [["failed"], ["destroyed"]]
+        assert first[0]["resource"] != second[0]["resource"]
+        assert [action["resource"] for action in reconcile({}, Context())] == [first[0]["resource"]]
+        assert reconcile({}, Context()) == []
 
 
 @dataclass

@@ -126,9 +126,9 @@ def retire(item: Item, release: Sequence[Write]) -> None:
 def due(limit: int) -> list[Leftover]:
     """Queues that a function has left half made or half destroyed, the oldest first."""
     now = int(time.time())
-    keys = [key for state in ("creating", "deleting") for key in table.due(state, before=now, limit=limit)]
+    keys = [key for state in ("creating", "deleting") for key in table.due(state, before=now, limit=limit // 2)]
     # The index may be behind the table, so the records themselves say what is due.
-    records = table.read(keys[:limit]).values() if keys else ()
+    records = table.read(keys).values() if keys else ()
     leftovers = [Leftover(item) for item in records if item["state"] != "active"]
     return sorted((left for left in leftovers if left.due_at <= now), key=lambda left: left.due_at)
 

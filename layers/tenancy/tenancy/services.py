@@ -179,9 +179,9 @@ def scaled(service_id: str, reason: str, at: int) -> None:
 def due(limit: int) -> list[Leftover]:
     """Services that a function has left half made, half changed or half destroyed, the oldest first."""
     now = int(time.time())
-    places = [place for kind in DUE.values() for place in table.due(kind, before=now, limit=limit)]
+    places = [place for kind in DUE.values() for place in table.due(kind, before=now, limit=limit // len(DUE))]
     # The index may be behind the table, so the records themselves say what is due.
-    records = table.read(places[:limit]).values() if places else ()
+    records = table.read(places).values() if places else ()
     leftovers = [Leftover(item) for item in records if "due_at" in item]
     return sorted((left for left in leftovers if left.due_at <= now), key=lambda left: left.due_at)
 

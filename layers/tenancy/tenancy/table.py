@@ -1,6 +1,7 @@
 """The registry's table: reads and writes of plain items, and what a failed condition means."""
 
 import re
+import time
 from collections.abc import Callable, Mapping, Sequence
 from types import NoneType
 from typing import Any
@@ -111,6 +112,20 @@ def all_due(kind: str) -> list[Key]:
         if "LastEvaluatedKey" not in answer:
             return keys
         start = {"ExclusiveStartKey": answer["LastEvaluatedKey"]}
+
+
+def put_off(key: Key, due_at: int) -> bool:
+    """Let what has been due since then be the last of what is due; whether it still was."""
+    try:
+        update(
+            key,
+            "SET due_at = :now",
+            condition="due_at = :since",
+            values={"now": int(time.time()), "since": due_at},
+        )
+    except ConditionFailed:
+        return False
+    return True
 
 
 def update(key: Key, change: str, *, condition: str, values: Mapping[str, Any]) -> Item:
