@@ -7,7 +7,7 @@ import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from local import cluster, company, deploy, emulator, permissions, processes, routes
@@ -51,11 +51,7 @@ def reset(stack: Stack) -> None:
 
 def run(command: list[str]) -> int:
     """Runs a command against a stack of its own; only a failure leaves a folder, with the logs, until the next run."""
-    for folder in HOME.glob(f"{DISPOSABLE}*"):
-        _discard_abandoned(folder)
-    HOME.mkdir(exist_ok=True)
-    stack = Stack(Path(tempfile.mkdtemp(prefix=DISPOSABLE, dir=HOME)), free_port())
-    with _alone(stack.home):
+    with _disposable() as stack:
         say(f"A stack for this run alone; its logs are in {stack.logs.relative_to(ROOT)}")
         base_url = _bring_up(stack)
         try:
@@ -65,6 +61,24 @@ def run(command: list[str]) -> int:
         if code == 0:
             shutil.rmtree(stack.home)
     return code
+
+
+@contextmanager
+def _disposable() -> Iterator[Stack]:
+    """A new stack, of which this process holds the lock. What runs that are over have left is removed."""
+    HOME.mkdir(exist_ok=True)
+    with ExitStack() as held:
+        # One after the other: a folder that is not locked yet looks like one that was left.
+        everybody = os.open(HOME, os.O_RDONLY)
+        try:
+            fcntl.flock(everybody, fcntl.LOCK_EX)
+            for folder in HOME.glob(f"{DISPOSABLE}*"):
+                _discard_abandoned(folder)
+            stack = Stack(Path(tempfile.mkdtemp(prefix=DISPOSABLE, dir=HOME)), free_port())
+            held.enter_context(_alone(stack.home))
+        finally:
+            os.close(everybody)
+        yield stack
 
 
 def _bring_up(stack: Stack) -> str:

@@ -1,4 +1,4 @@
-"""The deployed local stack, as a user meets it: over HTTP and with the `naive` command. `make test` starts one."""
+"""The deployed local stack, as a user meets it: over HTTP and with the `naive` command."""
 
 import json
 import os
@@ -8,31 +8,49 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-import boto3
 import httpx
 import pytest
 
-from tests.e2e import seen
+from tests.e2e import leaks, seen
+from tests.e2e.deployed import environment, invoked
 from tests.openapi import judge
-from tests.template import match
+from tests.template import ROOT, match
 
 BIN = Path(sys.executable).parent
+KEEP = """
+import json, os, sys
+print(json.dumps(dict(os.environ)), flush=True)
+sys.exit(sys.stdin.read() != "passed")
+"""
+"""What runs against a stack, and so keeps it, until all tests have passed or its standard input ends."""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What looks for secrets in all that the run has left goes last."""
-    items.sort(key=lambda item: item.path.name == "test_secrets.py")
+@pytest.fixture(scope="session", autouse=True)
+def stack(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A stack of this process's own, of which only failures leave the logs; in the end nothing secret is in them."""
+    command = [sys.executable, "-m", "local", "run", "--", sys.executable, "-c", KEEP]
+    with (
+        subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as keeper,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        assert keeper.stdout, "it is a pipe"
+        environment = json.loads(keeper.stdout.readline() or "null")
+        assert environment, "the stack did not start, for the reason above"
+        for name, value in environment.items():
+            patch.setenv(name, value)
+        yield
+        assert list(leaks.everything()) == []
+        keeper.communicate("" if request.session.testsfailed else "passed")
 
 
-def environment(name: str) -> str:
-    """A variable that the running stack sets."""
-    if name not in os.environ:
-        pytest.fail(f"{name} is not set: these tests need a running stack, which `make test` starts for them")
-    return os.environ[name]
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Tells what was measured, also where tests run side by side."""
+    for report in terminalreporter.getreports("passed"):
+        for name, value in report.user_properties:
+            terminalreporter.write_line(f"{name}: {value}")
 
 
 @dataclass
@@ -120,56 +138,6 @@ def api() -> Iterator[Api]:
     """The client of the company that the stack was started with."""
     with client(environment("NAIVE_API_KEY")) as http:
         yield Api(http)
-
-
-@cache
-def operator(service: Any) -> Any:
-    """The AWS client of whoever deployed the stack."""
-    # A session of its own, since making a client of the default one is not safe where threads are.
-    return boto3.session.Session().client(
-        service,
-        endpoint_url=environment("AWS_ENDPOINT_URL"),
-        region_name="us-east-1",
-        aws_access_key_id="test",
-        aws_secret_access_key="test",
-    )
-
-
-def assumed(role: str, service: Any = "sqs") -> Any:
-    """The AWS client of whoever has taken a role on, by its ARN."""
-    session = operator("sts").assume_role(RoleArn=role, RoleSessionName="test")["Credentials"]
-    return boto3.client(
-        service,
-        endpoint_url=environment("AWS_ENDPOINT_URL"),
-        region_name="us-east-1",
-        aws_access_key_id=session["AccessKeyId"],
-        aws_secret_access_key=session["SecretAccessKey"],
-        aws_session_token=session["SessionToken"],
-    )
-
-
-def output(name: str) -> str:
-    """One of the stack's outputs."""
-    (stack,) = operator("cloudformation").describe_stacks(StackName="naive-local")["Stacks"]
-    outputs = {found["OutputKey"]: found["OutputValue"] for found in stack["Outputs"]}
-    return str(outputs[name])
-
-
-def invoked(operation: str, **event: Any) -> Any:
-    """What a function answers to the operator."""
-    answer = operator("lambda").invoke(FunctionName=f"naive-local-{operation}", Payload=json.dumps(event))
-    said = json.loads(answer["Payload"].read())
-    if "FunctionError" in answer:
-        raise RuntimeError(said)
-    return said
-
-
-def records(table: str) -> Iterator[Any]:
-    """What is in a table of the stack."""
-    found = operator("cloudformation").describe_stack_resource(StackName="naive-local", LogicalResourceId=table)
-    name = found["StackResourceDetail"]["PhysicalResourceId"]
-    for page in operator("dynamodb").get_paginator("scan").paginate(TableName=name):
-        yield from page["Items"]
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,8 @@ from typing import Any
 
 import httpx
 
-from tests.e2e.conftest import Api, invoked, operator, output, records, unique
+from tests.e2e.conftest import Api, unique
+from tests.e2e.deployed import invoked, operator, output, records
 
 type Steps = list[Callable[[], object]]
 """An operation that is ready to be run, step by step; one raises Failed when it does not do all that it should."""
@@ -592,14 +593,17 @@ def put_to_sleep(queue: str) -> None:
 
 def abandon_services() -> None:
     """Lets nobody look at any queue, and removes all services from ECS: hundreds would slow down what follows."""
+    pages = operator("ecs").get_paginator("list_services").paginate(cluster="naive-local")
+    services = [arn.rpartition("/")[2] for page in pages for arn in page["serviceArns"]]
+    if not services:
+        return
     for item in records("Registry"):
         if "scaling" in item:
             operator("dynamodb").update_item(
                 **where("QUEUE", item["id"]["S"]), UpdateExpression="REMOVE scaling, consumer, mapping, due, due_at"
             )
-    for page in operator("ecs").get_paginator("list_services").paginate(cluster="naive-local"):
-        for arn in page["serviceArns"]:
-            operator("ecs").delete_service(cluster="naive-local", service=arn.rpartition("/")[2], force=True)
+    for service in services:
+        operator("ecs").delete_service(cluster="naive-local", service=service, force=True)
     alarms = operator("cloudwatch").describe_alarms()["MetricAlarms"]
     operator("cloudwatch").delete_alarms(AlarmNames=[alarm["AlarmName"] for alarm in alarms])
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from tests.e2e.conftest import BIN, Cli, environment, unique
+from tests.e2e.conftest import BIN, Cli, unique
+from tests.e2e.deployed import environment
 
 NOBODY = "99999999-9999-4999-8999-999999999999"
 SEEN_EVERYWHERE_SECONDS = 5

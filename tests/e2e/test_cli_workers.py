@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import BIN, Api, client, eventually, invoked, unique
+from tests.e2e.conftest import BIN, Api, client, eventually, unique
+from tests.e2e.deployed import invoked
 from tests.e2e.test_cli_tenancy import KeyHolder, words
 
 

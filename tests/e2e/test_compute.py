@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from tests.e2e import seen
-from tests.e2e.conftest import Api, client, environment, invoked, operator, records, unique
+from tests.e2e.conftest import Api, client, unique
+from tests.e2e.deployed import environment, invoked, operator, records
 
 CLUSTER = "naive-local"
 PARAMETERS = LOG_GROUP = "/naive/local/services"

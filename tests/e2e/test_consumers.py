@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 from standardwebhooks import Webhook, WebhookVerificationError
 
-from tests.e2e.conftest import Api, Cli, client, invoked, operator, output, records, unique
+from tests.e2e.conftest import Api, Cli, client, unique
+from tests.e2e.deployed import invoked, operator, output, records
 from tests.receiver import Call, Receiver, answering, receiving
 
 EXAMPLE = "naive-local-consumer_example"

@@ -10,7 +10,8 @@ import pytest
 
 from naive import Naive
 from tests.e2e import seen
-from tests.e2e.conftest import environment, invoked, unique
+from tests.e2e.conftest import unique
+from tests.e2e.deployed import environment, invoked
 from tests.e2e.programs import running, wake_poll
 from tests.template import ROOT
 

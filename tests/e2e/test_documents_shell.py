@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from tests.e2e import seen
-from tests.e2e.conftest import BIN, Api, client, environment, invoked, unique
+from tests.e2e.conftest import BIN, Api, client, unique
+from tests.e2e.deployed import environment, invoked
 from tests.template import ROOT
 
 # What starts and stops the stack is for whoever reads.

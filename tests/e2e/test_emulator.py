@@ -16,7 +16,8 @@ import pytest
 from botocore.exceptions import ClientError
 
 from local.environments import EMULATOR
-from tests.e2e.conftest import Api, assumed, operator, unique
+from tests.e2e.conftest import Api, unique
+from tests.e2e.deployed import assumed, operator
 
 TRUST = {"Effect": "Allow", "Principal": {"AWS": "*"}, "Action": "sts:AssumeRole"}
 

@@ -10,7 +10,8 @@ import httpx
 import pytest
 
 from naive import Naive, Queue
-from tests.e2e.conftest import environment, unique
+from tests.e2e.conftest import unique
+from tests.e2e.deployed import environment
 from tests.e2e.programs import free_port, running, wake_poll
 from tests.e2e.test_thousand_jobs import wait_for
 from tests.template import ROOT

@@ -13,7 +13,8 @@ import httpx
 import pytest
 
 from local.stack import NAME
-from tests.e2e.conftest import Api, client, operator, records, unique
+from tests.e2e.conftest import Api, client, unique
+from tests.e2e.deployed import operator, records
 from tests.template import routes
 
 RATE, BURST, POLLS = 10, 20, 3

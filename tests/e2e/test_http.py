@@ -7,7 +7,8 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.e2e.conftest import Api, environment, operator, unique
+from tests.e2e.conftest import Api, unique
+from tests.e2e.deployed import environment, operator
 from tests.template import routes
 
 MEBIBYTE = 1024 * 1024

@@ -16,6 +16,7 @@ import pytest
 
 from local import processes
 from tests.e2e.conftest import Api, eventually, unique
+from tests.e2e.deployed import environment
 from tests.template import ROOT
 
 
@@ -59,7 +60,7 @@ class Local:
 
     def processes(self) -> list[str]:
         """The command lines of what runs for this stack."""
-        listed = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+        listed = subprocess.run(["ps", "-ewwo", "args"], capture_output=True, text=True, check=True).stdout
         return [line for line in listed.splitlines() if str(self.home) in line and " -m local " not in line]
 
     def tasks(self) -> int:
@@ -157,3 +158,11 @@ def test_the_functions_logs_are_followed(api: Api) -> None:
         follow.terminate()
         follow.wait(10)
         follow.stdout.close()
+
+
+def test_what_functions_are_made_of_is_unpacked_once_for_all_their_environments(api: Api) -> None:
+    api.queue()
+    scratch = Path(environment("LOCAL_HOME"), "tmp")
+    layers = {path.resolve() for path in scratch.glob("ministack-lambda-*/layer_?")}
+    assert {path.parent for path in layers} == {scratch / "unpacked"}
+    assert len(layers) == 2

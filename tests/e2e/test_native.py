@@ -16,7 +16,8 @@ from botocore.exceptions import ClientError
 
 from tenancy import receipts
 from tenancy.names import queue_names
-from tests.e2e.conftest import Api, assumed, environment, operator, output, unique
+from tests.e2e.conftest import Api, unique
+from tests.e2e.deployed import assumed, environment, operator, output
 from tests.template import ROOT
 
 EVERYTHING = {"Effect": "Allow", "Action": "*", "Resource": "*"}

@@ -21,7 +21,8 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from tests.e2e import seen
-from tests.e2e.conftest import Api, environment, unique
+from tests.e2e.conftest import Api, unique
+from tests.e2e.deployed import environment
 from tests.openapi import COMMITTED, closed
 
 CHECKS: list[CheckFunction] = [

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from local import permissions
-from tests.e2e.conftest import Api, client, invoked, operator, unique
+from tests.e2e.conftest import Api, client, unique
+from tests.e2e.deployed import invoked, operator
 from tests.e2e.scenarios import ASLEEP, CAME_BACK, KEPT, LEFT, REFUSED, SCENARIOS, Failed, Steps, abandon_services
 from tests.template import functions
 
@@ -161,7 +162,7 @@ UNSEEN_OF_ALL = {
 }
 
 
-@pytest.fixture(scope="module", autouse=True)
+@pytest.fixture(autouse=True)
 def tidied_up() -> Iterator[None]:
     yield
     abandon_services()

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import Api, operator, output, unique
+from tests.e2e.conftest import Api, unique
+from tests.e2e.deployed import operator, output
 from tests.template import ROOT
 
 

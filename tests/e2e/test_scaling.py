@@ -4,7 +4,7 @@ import json
 import statistics
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from local import processes
-from tests.e2e.conftest import Api, client, eventually, invoked, operator, unique
+from tests.e2e.conftest import Api, client, eventually, unique
+from tests.e2e.deployed import invoked, operator
 from tests.e2e.scenarios import desired, leave, put_to_sleep, record
 
 WAKES = 20
@@ -56,7 +57,7 @@ def seconds_until(begun: float, happened: Any) -> float:
 
 
 def test_a_send_wakes_a_sleeping_service_and_its_worker_works(
-    own: Api, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    own: Api, tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
     counted, received = list[float](), list[float]()
     for number in range(WAKES):
@@ -68,9 +69,9 @@ def test_a_send_wakes_a_sleeping_service_and_its_worker_works(
             counted.append(seconds_until(begun, lambda: desired(service)))  # called here
             received.append(seconds_until(begun, done.exists))
             assert desired(service) == 1
-    with capsys.disabled():
-        for what, times in (("desired count 1", counted), ("worker has the message", received)):
-            print(f"\n{WAKES} wakes, {what}: median {statistics.median(times):.2f} s, worst {max(times):.2f} s", end="")
+    for what, times in (("desired count 1", counted), ("worker has the message", received)):
+        median, worst = statistics.median(times), max(times)
+        record_property(f"{WAKES} wakes, {what}", f"median {median:.2f} s, worst {worst:.2f} s")
 
 
 def test_two_hundred_messages_have_as_many_workers_as_there_may_be_each_once_and_none_in_the_end(

@@ -1,26 +1,21 @@
-"""Nothing secret is logged, said or stored, in the whole run: conftest lets this file go last."""
+"""Nothing secret is logged, said or stored; conftest looks again when all has run."""
 
-import base64
 import json
 import re
 import time
 import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from itertools import chain
 from typing import Any
 
 import pytest
 
-from tests.e2e import seen
-from tests.e2e.conftest import Api, Cli, environment, invoked, operator, output, records, unique
+from tests.e2e import leaks, seen
+from tests.e2e.conftest import Api, Cli, unique
+from tests.e2e.deployed import invoked, operator, output, records
+from tests.e2e.leaks import CANARY, GROUP, MEANT, PERSON
 from tests.template import match, routes
 
-GROUP = "/naive/local/functions"
-CANARY = f"canary-{uuid.uuid4().hex}"
-"""In all that makes up a message."""
-PERSON = f"person-{uuid.uuid4().hex}"
-"""In all that is said of a user."""
 MESSAGE = {"body": CANARY, "group_id": CANARY, "attributes": {CANARY: CANARY}}
 TOO_LARGE = CANARY * 30_000
 REFUSED: list[dict[str, Any]] = [
@@ -39,11 +34,6 @@ UNREADABLE = [f'{{"body": "{CANARY}', f'"{CANARY}"', f"[{CANARY}]", f'{{"body": 
 
 RIGHTS = {"bootstrap": "dynamodb:*", "destroy_user": "dynamodb:*", "reconcile": "dynamodb:*"}
 """Without which a function fails, where it is not those to SQS."""
-MEANT = {("output", "a receipt handle"), ("output", "a webhook's secret")}
-"""What is shown on purpose: a message that was received, to be acknowledged by hand, and a new webhook, once."""
-
-type Finding = tuple[str, str, str]
-"""Where it is, what it is, and the line that it is in."""
 
 
 @pytest.fixture(scope="module")
@@ -137,7 +127,7 @@ def test_the_command_says_nothing_of_a_message_that_is_refused(cli: Cli, queue: 
     cli("keys", "list")
     cli("keys", "revoke", key["key_id"], "--yes")
     cli("keys", "revoke", key["api_key"], "--yes", code=2)
-    assert not list(leaks("output", seen.output))
+    assert not list(leaks.in_texts("output", seen.output))
 
 
 def test_the_scan_sees_what_is_planted_in_each_place(used: None) -> None:
@@ -157,21 +147,21 @@ def test_the_scan_sees_what_is_planted_in_each_place(used: None) -> None:
     with logged(planted.values()):
         seen.refusals += planted.values()
         seen.output += planted.values()
-        found = {(place, what) for place, what, _ in everything()}
+        found = {(place, what) for place, what, _ in leaks.everything()}
         del seen.refusals[-len(planted) :], seen.output[-len(planted) :]
     assert found >= {(place, what) for place in ("log", "refusals", "output") for what in planted} - MEANT
 
 
 def test_the_scan_sees_the_log_of_every_request(used: None) -> None:
-    logged = {found for line in log() for found in re.findall(r'"request_id":"([^"]+)"', line)}
+    logged = {found for line in leaks.log() for found in re.findall(r'"request_id":"([^"]+)"', line)}
     assert len(seen.request_ids) > 50
     assert seen.request_ids <= logged
-    faults = [json.loads(line)["fault"] for line in log() if '"message":"unhandled"' in line]
+    faults = [json.loads(line)["fault"] for line in leaks.log() if '"message":"unhandled"' in line]
     assert {"SendMessage AccessDenied", "ReceiveMessage AccessDenied", "PurgeQueue AccessDenied"} <= {*faults}
 
 
 def test_nothing_secret_is_in_any_log_refusal_or_output(used: None) -> None:
-    assert list(everything()) == []
+    assert list(leaks.everything()) == []
 
 
 def test_no_table_holds_a_key_or_a_message_and_no_kept_answer_an_address(api: Api, used: None) -> None:
@@ -183,48 +173,13 @@ def test_no_table_holds_a_key_or_a_message_and_no_kept_answer_an_address(api: Ap
     assert made["key_id"] in repr(idempotency)
     assert made["key_id"] in repr(registry)
     for place, items in (("Registry", registry), ("Idempotency", idempotency), ("Usage", usage)):
-        secrets = [finding for finding in leaks(place, map(repr, items)) if finding[1] in ("a key", "a message")]
+        secrets = [
+            finding for finding in leaks.in_texts(place, map(repr, items)) if finding[1] in ("a key", "a message")
+        ]
         assert secrets == []
-    assert list(leaks("Idempotency", map(repr, idempotency))) == []
+    assert list(leaks.in_texts("Idempotency", map(repr, idempotency))) == []
     assert output("RegistryTableName") not in repr(idempotency)
     assert all(int(record["expiration"]["N"]) > time.time() for record in idempotency)
-
-
-def everything() -> Iterator[Finding]:
-    """All secrets that are found: in what the functions have logged, metrics among it, and in what callers have met."""
-    return chain(leaks("log", log()), leaks("refusals", seen.refusals), leaks("output", seen.output))
-
-
-def leaks(place: str, texts: Iterable[str]) -> Iterator[Finding]:
-    """What is secret in texts: parts of keys, what tenants say, their receipts, and where things are in AWS."""
-    secrets = [key.removeprefix("nv_sk_live_") for key in {*seen.keys, environment("NAIVE_API_KEY")}]
-    runs = {secret[start : start + 8] for secret in secrets for start in range(len(secret) - 7)}
-    account = operator("sts").get_caller_identity()["Account"]
-    dashed = f"{account[:4]}-{account[4:8]}-{account[8:]}"
-    encoded = base64.b64encode(account.encode()).decode()
-    patterns = {
-        "a message": re.compile(CANARY),
-        "a person": re.compile(PERSON),
-        "a receipt handle": re.compile(r"receipt_[\w-]{40}"),
-        "a webhook's secret": re.compile(r"whsec_[\w+/]{40}"),
-        "a queue's URL": re.compile(r"https?://\S+/nv-|nv-local-[0-9a-f]{24}"),
-        "an ARN": re.compile("arn:aws"),
-        # An id that a caller made up may have as many zeros, between dashes.
-        "the account": re.compile(rf"(?<![\w-])({account}|{dashed})(?![\w-])|{encoded}"),
-    }
-    for text in texts:
-        if any(text[start : start + 8] in runs for start in range(len(text) - 7)):
-            yield place, "a key", text
-        found = [(place, what) for what, pattern in patterns.items() if pattern.search(text)]
-        yield from ((place, what, text) for place, what in found if (place, what) not in MEANT)
-
-
-def log() -> Iterator[str]:
-    """Every line that the functions and Lambda itself have logged, and the streams' names."""
-    for page in operator("logs").get_paginator("filter_log_events").paginate(logGroupName=GROUP):
-        for event in page["events"]:
-            yield event["message"]
-            yield event["logStreamName"]
 
 
 @contextmanager

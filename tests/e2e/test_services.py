@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from local import processes
-from tests.e2e.conftest import Api, client, eventually, invoked, operator, unique
+from tests.e2e.conftest import Api, client, eventually, unique
+from tests.e2e.deployed import invoked, operator
 
 WORKER = """
 import os, signal, time, httpx

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.conftest import Api, environment
+from tests.e2e.conftest import Api
+from tests.e2e.deployed import environment
 from tests.smoke.__main__ import MAKING, READING
 from tests.smoke.runner import sentence
 from tests.template import ROOT

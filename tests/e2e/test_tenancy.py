@@ -12,7 +12,8 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.e2e.conftest import Api, client, invoked, operator, output, records, unique
+from tests.e2e.conftest import Api, client, unique
+from tests.e2e.deployed import invoked, operator, output, records
 from tests.template import match, routes
 
 LOGS = "/naive/local/functions"

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -71,17 +72,17 @@ def working(queue: str, folder: Path) -> Iterator[tuple[list[subprocess.Popen[by
 
 
 def kill_while_it_holds_a_lease(worker: subprocess.Popen[bytes], history: History) -> set[str]:
-    """SIGKILL a worker while its record shows leases that it has not settled; the answer is what it held."""
+    """SIGKILL a worker that has leases of which nobody was told what became of them; the answer is what it held."""
     until = time.monotonic() + 60
     while time.monotonic() < until:
-        settled = {line["sha256"] for what in ("acked", "failed") for line in history(0, what)}
-        if {line["sha256"] for line in history(0, "leased")} - settled:
+        worker.send_signal(signal.SIGSTOP)
+        told = {line["sha256"] for line in history(0, "settling")}
+        if holding := {line["sha256"] for line in history(0, "leased")} - told:
             worker.kill()
             worker.wait(10)
-            settled = {line["sha256"] for what in ("acked", "failed") for line in history(0, what)}
-            if holding := {line["sha256"] for line in history(0, "leased")} - settled:
-                return holding
-            raise AssertionError("the worker settled what it held before it died")
+            return holding
+        worker.send_signal(signal.SIGCONT)
+        time.sleep(0.01)
     raise AssertionError("the worker never held a lease")
 
 

@@ -4,7 +4,7 @@ import os
 import subprocess
 
 from tests.e2e import seen
-from tests.e2e.conftest import environment
+from tests.e2e.deployed import environment
 from tests.template import ROOT
 
 TYPESCRIPT = ROOT / "clients/typescript"

@@ -20,7 +20,8 @@ import pytest
 
 from naive import Counts, Delivery, Naive, Retry, Stop
 from tests.e2e import seen
-from tests.e2e.conftest import BIN, Api, Cli, environment
+from tests.e2e.conftest import BIN, Api, Cli
+from tests.e2e.deployed import environment
 from tests.e2e.test_thousand_jobs import wait_for
 
 Handler = Callable[[Delivery], object]

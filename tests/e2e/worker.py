@@ -39,6 +39,8 @@ def settle(http: httpx.Client, path: str, messages: list[Any]) -> None:
     time.sleep(0.05)  # the work
     done = [message for message in messages if not is_poison(message["body"])]
     failed = [message for message in messages if is_poison(message["body"])]
+    for message in messages:
+        record("settling", message)
     answer = http.post(
         f"{path}/settle",
         json={

@@ -60,11 +60,14 @@ def test_no_width_hides_a_name_or_an_id(run: Run, api: FakeApi, monkeypatch: pyt
 
 @pytest.mark.usefixtures("on_terminal")
 def test_a_terminal_gets_a_queue_as_lines(run: Run, api: FakeApi) -> None:
-    api.answers_with(queue_json(attributes=COUNTS))
+    consumer = {"type": "webhook", "url": "https://a.example/x", "function": None, "paused": False}
+    api.answers_with(queue_json(attributes=COUNTS, consumer=consumer))
     lines = run("queue", "show", QUEUE_ID).stdout
     assert "visibility_timeout   30\n" in lines
     assert "created_at           2026-01-02 03:04:05 UTC\n" in lines
     assert "in_flight            2\n" in lines
+    indent = "\n" + " " * 21
+    assert f"consumer             type: webhook{indent}url: https://a.example/x{indent}paused: no\n" in lines
 
 
 def test_create_passes_what_was_given_and_nothing_else(run: Run, api: FakeApi) -> None:

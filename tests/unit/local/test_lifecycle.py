@@ -1,10 +1,14 @@
 """A stack comes up whole or not at all, and one command at a time works on it."""
 
+import fcntl
+import os
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -225,6 +229,29 @@ def test_a_failed_run_answers_the_commands_code_and_keeps_the_logs_until_the_nex
     assert len(list(home.iterdir())) == 1
     assert lifecycle.run([sys.executable, "-c", ""]) == 0
     assert list(home.iterdir()) == []
+
+
+@pytest.mark.usefixtures("fake")
+def test_a_run_that_begins_beside_another_does_not_take_its_folder_for_one_that_was_left(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held: list[bool] = []
+
+    def making(**where: Any) -> Any:
+        folder = os.open(home, os.O_RDONLY)
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            held.append(False)
+        except BlockingIOError:
+            held.append(True)
+        finally:
+            os.close(folder)
+        return make(**where)
+
+    make = tempfile.mkdtemp
+    monkeypatch.setattr(tempfile, "mkdtemp", making)
+    assert lifecycle.run([sys.executable, "-c", ""]) == 0
+    assert held == [True]
 
 
 def test_a_command_that_cannot_be_run_is_named_and_the_stack_ended(fake: Emulator, home: Path) -> None:

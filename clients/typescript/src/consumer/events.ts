@@ -68,7 +68,7 @@ export function count(counts: Counts, event: ConsumeEvent): void {
 export function writeLog(logger: Logger, event: ConsumeEvent): void {
   const id = event.message?.message_id;
   if (event.kind === "api_error") {
-    logger.warn(`naive: a call failed, and will be tried again if that can help: ${event.error}`);
+    logger.warn(`naive: a call failed: ${event.error}`);
   } else if (event.kind === "failed") {
     logger.error(`naive: the handler failed on message ${id}:`, event.error);
   } else if (event.kind === "lost") {

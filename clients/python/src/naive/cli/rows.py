@@ -66,6 +66,9 @@ def _shown(value: object) -> str:
         return "-"
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, Mapping):
+        known = ((name, field) for name, field in value.items() if field is not None)
+        return "\n".join(f"{harmless(str(name))}: {_shown(field)}" for name, field in known)
     if isinstance(value, datetime):
         return f"{value.astimezone(timezone.utc):%Y-%m-%d %H:%M:%S} UTC"
     return harmless(str(value))

@@ -60,7 +60,7 @@ def write_log(event: Event) -> None:
     """Log what somebody has to know of; the rest is for those who debug."""
     message_id = event.message.message_id if event.message else None
     if event.kind == "api_error":
-        log.warning("A call failed, and will be tried again if that can help: %s", event.error)
+        log.warning("A call failed: %s", event.error)
     elif event.kind == "failed":
         log.error("The handler failed on message %s", message_id, exc_info=event.error)
     elif event.kind == "lost":
