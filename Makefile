@@ -56,7 +56,7 @@ reconcile: setup ## Show what functions that died have left, and the reconciler 
 test: setup node lint template ## Everything: lint, types, the template, and all tests, with local stacks of their own
 	@$(PYTHON) -m pytest tests/unit tests/integration -n auto
 	@cd $(TYPESCRIPT) && npm test --silent
-	@$(PYTHON) -m pytest tests/e2e -n 2 --dist worksteal
+	@$(PYTHON) -m pytest tests/e2e -n 3 --dist worksteal
 
 smoke-aws: dev ## Check a stack on AWS, with your AWS credentials and a key in NAIVE_API_KEY: make smoke-aws STACK=naive
 	@$(PYTHON) -m tests.smoke $(if $(STACK),-- "$$STACK",$(error STACK is missing: make smoke-aws STACK=naive))

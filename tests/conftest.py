@@ -45,3 +45,8 @@ os.environ |= {
 for _number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
     if signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, signal.default_int_handler if _number == signal.SIGINT else signal.SIG_DFL)
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are processors, since many tests wait for what they time."""
+    return (os.cpu_count() or 1) + 1

@@ -43,9 +43,13 @@ def in_texts(place: str, texts: Iterable[str]) -> Iterator[Finding]:
         # An id that a caller made up may have as many zeros, between dashes.
         "the account": re.compile(rf"(?<![\w-])({account}|{dashed})(?![\w-])|{encoded}"),
     }
+    harmless = set[str]()
     for text in texts:
-        if any(text[start : start + 8] in runs for start in range(len(text) - 7)):
+        words = {*re.findall(r"[\w-]{8,}", text)} - harmless
+        if any(word[start : start + 8] in runs for word in words for start in range(len(word) - 7)):
             yield place, "a key", text
+        else:
+            harmless |= words
         found = [(place, what) for what, pattern in patterns.items() if pattern.search(text)]
         yield from ((place, what, text) for place, what in found if (place, what) not in MEANT)
 
