@@ -53,7 +53,8 @@ local-company: setup ## Make another company, print its key alone: make -s local
 reconcile: setup ## Show what functions that died have left, and the reconciler would destroy
 	@$(PYTHON) -m local reconcile
 
-test: setup node lint template ## Everything: lint, types, the template, and all tests, with local stacks of their own
+test: setup gate node ## Everything: lint, types, the template, and all tests, with local stacks of their own
+	@$(MAKE) --no-print-directory -j2 $(if $(filter output-sync,$(.FEATURES)),--output-sync) lint template
 	@$(PYTHON) -m pytest tests/unit tests/integration -n auto
 	@cd $(TYPESCRIPT) && npm test --silent
 	@$(PYTHON) -m pytest tests/e2e -n 3 --dist worksteal
