@@ -127,6 +127,7 @@ class World:
         self.deliveries: list[Delivery] = []
         self.running: dict[str, Job] = {}
         self.stopped_at: float | None = None
+        self.brought_at: dict[str, float] = {}
         self.on_start: Callable[[Start], None] = lambda start: None
         self._numbers = count()
         self._agenda: list[tuple[float, int, Callable[[], None]]] = []
@@ -209,7 +210,8 @@ class World:
 
     def _start(self, start: Start) -> None:
         job = self._job(start.lease.delivery.message_id)
-        assert self.stopped_at is None, "it starts work although it was stopped"
+        brought_at = self.brought_at[start.lease.delivery.message_id]
+        assert self.stopped_at is None or brought_at >= self.stopped_at, "it starts what waited when it was stopped"
         assert job.id not in self.running, "a message is handled twice at once"
         if self.settings.fifo:
             assert job.group not in {other.group for other in self.running.values()}, "two of a group at once"
@@ -256,7 +258,11 @@ class World:
             lost = NoAnswerError("lost")
             self._later(self._latency(), lambda: self.loop.receive_failed(call, lost, self.now))
         else:
-            self._later(self._latency(), lambda: self.loop.received(call, messages, self.now))
+            self._later(self._latency(), lambda: self._receive(call, messages))
+
+    def _receive(self, call: Receive, messages: list[Message]) -> None:
+        self.brought_at |= {message.message_id: self.now for message in messages}
+        self.loop.received(call, messages, self.now)
 
     def _lease(self, call: Receive) -> list[Message]:
         chosen: list[Job] = []

@@ -198,7 +198,7 @@ def test_a_person_sees_counters_and_what_commands_write(environment: dict[str, s
     assert terminal.shows(b"Ctrl-C gives back at once")
     queue.put("wakes the poll")
     assert terminal.ends() == 0
-    assert b"done 0, failed 1, given back 1, lost 0." in terminal.shown
+    assert b"done 0, failed 2, given back 0, lost 0." in terminal.shown
 
 
 def test_a_worker_whose_reader_has_gone_drains(environment: dict[str, str], queue: FakeQueue) -> None:

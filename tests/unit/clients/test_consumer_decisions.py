@@ -453,13 +453,36 @@ def test_what_a_handler_says_after_it_was_told_that_its_message_is_lost_means_no
     assert (len(call.acked), len(call.given_back)) == (0, 1)
 
 
-def test_what_comes_after_the_stop_is_given_back_at_once() -> None:
+def test_what_an_open_receive_brings_after_the_stop_is_worked_on_and_nothing_more_is_received() -> None:
     played = Played()
     call = played.receive()
     played.loop.stop(played.now)
     played.step(3.0)
     played.loop.received(call, [message("a")], played.now)
     played.step()
+    played.finish(played.start())
+    assert len(played.settle().acked) == 1
+    assert played.take(Receive) == []
+
+
+def test_what_comes_after_a_stop_at_once_is_given_back() -> None:
+    played = Played()
+    call = played.receive()
+    played.loop.stop_at_once(played.now)
+    played.loop.received(call, [message("a")], played.now)
+    played.step()
+    assert len(played.settle().given_back) == 1
+    assert played.take(Start) == []
+
+
+def test_what_comes_after_an_error_that_all_calls_will_meet_is_given_back() -> None:
+    played = Played(concurrency=2)
+    played.lease("a")
+    call = played.receive()
+    played.finish(played.start())
+    played.loop.settle_failed(played.settle(), UnauthorizedError("revoked", status=401), played.now)
+    played.loop.received(call, [message("b")], played.now)
+    played.step(1.0)
     assert len(played.settle().given_back) == 1
     assert played.take(Start) == []
 

@@ -57,13 +57,13 @@ def test_the_worker_of_the_readme_runs_as_it_stands(
 
     def work_on(job: str) -> None:
         os.kill(os.getpid(), signal.SIGTERM)
-        Timer(0.2, queue.put, ["ends the poll"]).start()
+        Timer(0.2, queue.put, ["ends the poll"], {"body": '"not yet"'}).start()
 
     with queue.served() as url:
         monkeypatch.setenv("NAIVE_BASE_URL", url)
         monkeypatch.setenv("NAIVE_API_KEY", KEY)
         exec(worker, {"queue_id": QUEUE_ID, "is_ready": lambda job: job == "last", "work_on": work_on})
-    assert (queue.acked, queue.given_back) == (["a"], [("not yet", 60), ("ends the poll", 0)])
+    assert (queue.acked, queue.given_back) == (["a"], [("not yet", 60), ("ends the poll", 60)])
     assert capsys.readouterr().out == "1 done, 0 failed\n"
 
 
@@ -145,15 +145,15 @@ def test_a_handler_can_stop_the_loop_and_what_was_not_started_is_given_back_at_o
     assert (counts.done, counts.given_back, counts.unfinished) == (1, 2, 0)
 
 
-def test_what_a_receive_brings_after_the_stop_is_given_back(consume: Consume, queue: FakeQueue) -> None:
+def test_what_an_open_receive_brings_after_the_stop_is_worked_on(consume: Consume, queue: FakeQueue) -> None:
     running = Running(consume, queue, nothing)
     queue.wait_for(lambda: queue.polling == 1)
     running.stop()
     time.sleep(0.1)
     queue.put("late")
     counts = running.ends()
-    assert (queue.acked, queue.given_back) == ([], [("late", 0)])
-    assert (counts.received, counts.started, counts.given_back) == (1, 0, 1)
+    assert (queue.acked, queue.given_back) == (["late"], [])
+    assert (counts.received, counts.done, counts.given_back) == (1, 1, 0)
 
 
 def test_a_stop_at_once_waits_for_no_poll_and_what_it_brings_later_is_still_given_back(queue: FakeQueue) -> None:

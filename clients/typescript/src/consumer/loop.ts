@@ -70,7 +70,7 @@ export class Loop {
     this.#busyAt = now;
   }
 
-  /** Begin the drain: receive no more, give back what was not started, let handlers finish. */
+  /** Begin the drain: give back what waits, work on what an open receive still brings, begin no other. */
   stop(now: number): void {
     this.#deadline = Math.min(this.#deadline, now + this.#settings.drainSeconds);
     for (const lease of this.#leases.values()) {
@@ -136,7 +136,8 @@ export class Loop {
     } else if (this.#settings.idleExit !== undefined && now >= this.#busyAt + this.#settings.idleExit) {
       this.stop(now);
     }
-    if (this.#isStopping) this.stop(now);
+    // Otherwise it is worked on: were it given back, workers that end together would hand it on until it is dead.
+    if (this.#givesAllBack || this.failure) this.stop(now);
   }
 
   /** A receive failed; it may have leased messages, which come back by themselves. */

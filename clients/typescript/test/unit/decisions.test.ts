@@ -471,11 +471,22 @@ describe("giving back", () => {
     expect([call.acked.length, call.givenBack.length]).toEqual([0, 1]);
   });
 
-  it("happens at once to what comes after the stop", () => {
+  it("does not happen to what an open receive brings after the stop: it is worked on, and nothing else is", () => {
     const played = new Played();
     const call = played.receive();
     played.loop.stop(played.now);
     played.step(3);
+    played.loop.received(call, [message("a")], played.now);
+    played.step();
+    played.finish(played.start());
+    expect(played.settle().acked).toHaveLength(1);
+    expect(played.receives()).toEqual([]);
+  });
+
+  it("happens at once to what comes after a stop at once", () => {
+    const played = new Played();
+    const call = played.receive();
+    played.loop.stopAtOnce(played.now);
     played.loop.received(call, [message("a")], played.now);
     played.step();
     expect(played.settle().givenBack).toHaveLength(1);

@@ -157,6 +157,7 @@ export class World {
   readonly deliveries: Delivery[] = [];
   readonly running = new Map<string, Job>();
   stoppedAt: number | undefined;
+  readonly broughtAt = new Map<string, number>();
   onStart: (start: Start) => void = () => undefined;
   readonly #random: () => number;
   readonly #agenda: Appointment[] = [];
@@ -277,7 +278,8 @@ export class World {
 
   #start(start: Start): void {
     const job = this.#job(start.lease);
-    check(this.stoppedAt === undefined, "it starts work although it was stopped");
+    const broughtAt = this.broughtAt.get(start.lease.delivery.message_id) ?? 0;
+    check(this.stoppedAt === undefined || broughtAt >= this.stoppedAt, "it starts what waited when it was stopped");
     check(!this.running.has(job.id), "a message is handled twice at once");
     if (this.settings.fifo) {
       check(![...this.running.values()].some((other) => other.group === job.group), "two of a group at once");
@@ -334,7 +336,10 @@ export class World {
     } else if (this.#happens(this.weather.lostAnswers)) {
       this.#later(this.#latency(), () => this.loop.receiveFailed(call, new NoAnswerError("lost"), this.now));
     } else {
-      this.#later(this.#latency(), () => this.loop.received(call, messages, this.now));
+      this.#later(this.#latency(), () => {
+        for (const { message_id } of messages) this.broughtAt.set(message_id, this.now);
+        this.loop.received(call, messages, this.now);
+      });
     }
   }
 

@@ -63,7 +63,7 @@ class Loop:
         self._last_moment = math.inf  # of giving back what is left then
 
     def stop(self, now: float) -> None:
-        """Begin the drain: receive no more, give back what was not started, let handlers finish."""
+        """Begin the drain: give back what waits, work on what an open receive still brings, begin no other."""
         self._deadline = min(self._deadline, now + self._settings.drain_seconds)
         for lease in self._leases.values():
             if lease.is_waiting:
@@ -119,7 +119,8 @@ class Loop:
             self._busy_at = now
         elif self._settings.idle_exit is not None and now >= self._busy_at + self._settings.idle_exit:
             self.stop(now)
-        if self._is_stopping:
+        # Otherwise it is worked on: were it given back, workers that end together would hand it on until it is dead.
+        if self._gives_all_back or self.failure:
             self.stop(now)
 
     def receive_failed(self, call: Receive, failure: Exception, now: float) -> None:
