@@ -141,8 +141,8 @@ describe("the example of", () => {
     worker.tell("SIGTERM");
     await wakePoll(queue);
     expect(await worker.ended).toBe(0);
-    expect(worker.written).toContain("6 done, 0 failed, 2 given back");
-    expect(await naive.queue.attributes(queue)).toMatchObject({ depth: 1, in_flight: 0 });
+    expect(worker.written).toContain("7 done, 0 failed, 1 given back");
+    expect(await naive.queue.attributes(queue)).toMatchObject({ depth: 0, in_flight: 0 });
   });
 
   it("a web app puts what it is asked for on the queue", async () => {
