@@ -160,7 +160,7 @@ describe("five hundred messages", () => {
         onEvent: (event) => event.kind === "given_back" && queue.put([event.message?.body ?? ""]),
       },
     );
-    await until(() => queue.acked.length === 500);
+    await until(() => queue.acked.length === 500 && queue.polling > 0);
     running.stop();
     queue.put(["wakes the poll"]);
     const counts = await running;
@@ -359,7 +359,7 @@ describe("a server that fails", () => {
     isDown = true;
     await pause(1000);
     isDown = false;
-    await until(() => queue.acked.length === 40);
+    await until(() => queue.acked.length === 40 && queue.polling > 0);
     running.stop();
     queue.put(["wakes the poll"]);
     const counts = await running;
