@@ -296,7 +296,7 @@ describe("a stop", () => {
       },
       { handle_signals: false },
     );
-    await until(() => queue.acked.length === 2);
+    await until(() => queue.acked.length === 2 && queue.polling > 0);
     running.stop();
     queue.put(["wakes the poll"]);
     expect(await running).toMatchObject({ done: 3, given_back: 0 });
