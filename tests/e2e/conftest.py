@@ -37,9 +37,9 @@ def stack(request: pytest.FixtureRequest) -> Iterator[None]:
         pytest.MonkeyPatch.context() as patch,
     ):
         assert keeper.stdout, "it is a pipe"
-        environment = json.loads(keeper.stdout.readline() or "null")
-        assert environment, "the stack did not start, for the reason above"
-        for name, value in environment.items():
+        variables = json.loads(keeper.stdout.readline() or "null")
+        assert variables, "the stack did not start, for the reason above"
+        for name, value in variables.items():
             patch.setenv(name, value)
         yield
         assert list(leaks.everything()) == []

@@ -207,6 +207,27 @@ class Worker:
         self.process.communicate()
 
 
+def test_workers_that_end_together_hand_no_message_on_until_it_is_dead(api: Api) -> None:
+    queue = api.queue(dlq=True, max_receive_count=2)
+    stops, received = [Stop() for _ in range(4)], list[Delivery]()
+
+    def work(stop: Stop) -> None:
+        with Naive(environment("NAIVE_API_KEY"), environment("NAIVE_BASE_URL")) as naive:
+            naive.queue.consume(queue, received.append, wait=5, stop=stop)
+
+    with ThreadPoolExecutor() as pool:
+        workers = [pool.submit(work, stop) for stop in stops]
+        time.sleep(2)  # Each waits in a receive by now.
+        for stop in stops:
+            stop()
+        api.send(queue, "late")
+        for worker in workers:
+            worker.result()
+    assert [(message.body, message.receive_count) for message in received] == [("late", 1)]
+    counts = api.counts(queue)
+    assert (counts["depth"], counts["in_flight"], counts["dlq_depth"]) == (0, 0, 0)
+
+
 def lines(file: Path) -> list[str]:
     return file.read_text().split() if file.exists() else []
 
@@ -306,24 +327,3 @@ def proxy() -> Iterator[tuple[str, list[str]]]:
         yield f"http://127.0.0.1:{server.server_address[1]}", server.broken
         server.shutdown()
         thread.join()
-
-
-def test_workers_that_end_together_hand_no_message_on_until_it_is_dead(api: Api) -> None:
-    queue = api.queue(dlq=True, max_receive_count=2)
-    stops, received = [Stop() for _ in range(4)], list[Delivery]()
-
-    def work(stop: Stop) -> None:
-        with Naive(environment("NAIVE_API_KEY"), environment("NAIVE_BASE_URL")) as naive:
-            naive.queue.consume(queue, received.append, wait=5, stop=stop)
-
-    with ThreadPoolExecutor() as pool:
-        workers = [pool.submit(work, stop) for stop in stops]
-        time.sleep(2)  # Each waits in a receive by now.
-        for stop in stops:
-            stop()
-        api.send(queue, "late")
-        for worker in workers:
-            worker.result()
-    assert [(message.body, message.receive_count) for message in received] == [("late", 1)]
-    counts = api.counts(queue)
-    assert (counts["depth"], counts["in_flight"], counts["dlq_depth"]) == (0, 0, 0)

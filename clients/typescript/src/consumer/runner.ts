@@ -32,7 +32,7 @@ export interface ConsumeOptions extends Numbers {
 
 /** A loop that runs: its counts, once it has ended, and the ways to end it. */
 export interface Consuming extends Promise<Counts> {
-  /** Begin the drain: what was not started is given back, handlers have `drain_seconds` to finish. */
+  /** Begin the drain: no receive is begun, what waits is given back, handlers have `drain_seconds` to finish. */
   stop(): void;
   /** Give everything back at once, and wait for nobody. */
   stopNow(): void;

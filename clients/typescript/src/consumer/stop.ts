@@ -18,7 +18,7 @@ export class Stop {
     return this.#atOnce;
   }
 
-  /** Begin the drain: what was not started is given back, handlers may finish. */
+  /** Begin the drain: no receive is begun, what waits is given back, handlers may finish. */
   readonly begin = (): void => {
     this.#requested = true;
     this.#listener?.();

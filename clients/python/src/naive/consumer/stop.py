@@ -22,7 +22,7 @@ class Stop:
         self._listeners: list[Callable[[], None]] = []
 
     def __call__(self) -> None:
-        """Begin the drain: what was not started is given back, handlers may finish."""
+        """Begin the drain: no receive is begun, what waits is given back, handlers may finish."""
         self._requested = True
         self._tell()
 

@@ -73,7 +73,7 @@ def work(
     NAIVE_ATTRIBUTE_<NAME>, and all as JSON in NAIVE_ATTRIBUTES. Exit code 0 acks the message, so does a 2xx of the
     URL. Anything else gives it back, with a delay that grows with each receive. The lease is extended meanwhile.
 
-    It works until it is told to stop. SIGTERM and Ctrl-C drain: nothing more is received, and work that runs has
+    It works until it is told to stop. SIGTERM and Ctrl-C drain: no receive is begun, and work that runs has
     --drain-seconds to finish. A second one ends it with SIGTERM, later SIGKILL, and gives it back at once. The exit
     code is 0 if no work was cut off.
 
