@@ -171,6 +171,7 @@ def test_a_function_of_the_companys_works_a_queue_off(company: Company) -> None:
     until(lambda: len(company.done()) == 2)
     assert sorted(company.done()) == ["after", "before"]
     assert company.api("GET", f"/v1/queue/{queue}/consumer").json() == made
+    until(lambda: company.api.counts(queue)["in_flight"] == 0)
     shown = company.api("GET", f"/v1/queue/{queue}").json()
     assert shown["consumer"] == {"type": "function", "paused": False}
     assert shown["attributes"] == {"depth": 0, "in_flight": 0, "delayed": 0, "dlq_depth": None}
